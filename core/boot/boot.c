@@ -138,6 +138,15 @@ int ist_boot_announced_pe(const struct ist_boot_request *request)
     return launcher.pe;
 }
 
+/* torchrun looks only now and then, and scripts that set the same variables do not look at all. */
+bool ist_boot_has_launcher(const struct ist_boot_request *request)
+{
+    struct ist_launcher launcher;
+    if (request->kind == IST_BOOTSTRAP_UID) return false;
+    ist_launcher_find(IST_BOOTSTRAP_AUTO, &launcher);
+    return launcher.kind != IST_LAUNCHER_TORCH;
+}
+
 void ist_boot_leave(void)
 {
     ist_boot_uid_leave();

@@ -95,6 +95,9 @@ enum { IST_BOOT_JOB_BYTES = 80 };
 void ist_boot_announced_job(const struct ist_boot_request *request, char out[IST_BOOT_JOB_BYTES]);
 int ist_boot_announced_pe(const struct ist_boot_request *request);
 
+/* Returns true if a launcher ends all PEs at once when the first one ends. */
+bool ist_boot_has_launcher(const struct ist_boot_request *request);
+
 isthmus_status ist_boot_pmix_open(const struct ist_config *config, ist_boot_lost *lost, ist_boot **out);
 isthmus_status ist_boot_uid_open(const struct ist_config *config, const struct ist_boot_request *request,
                                  ist_boot_lost *lost, ist_boot **out);

@@ -469,17 +469,19 @@ isthmus_status ist_boot_uid_open(const struct ist_config *config, const struct i
     if (boot == NULL) return ist_fail_memory("the connection to the unique id's server");
     struct ist_uid *uid = &boot->seat.uid;
     isthmus_status status = ist_host_id_read(&boot->seat.here);
-    if (status == ISTHMUS_OK && uid->is_session && request->pe == 0) {
+    bool serves = uid->is_session && request->pe == 0;
+    if (status == ISTHMUS_OK && serves) {
         uid->host = boot->seat.here;
         status = ist_uid_server_start(uid, &boot->seat.patience);
     }
+    bool is_unserved = serves && status != ISTHMUS_OK; /* nobody is there to be told */
     ist_uid_server_seat(uid, request->pe, request->n_pes);
     if (status == ISTHMUS_OK) status = enter(boot);
     if (status == ISTHMUS_OK) status = start_listening(boot);
     if (status != ISTHMUS_OK) {
         char why[512];
         snprintf(why, sizeof why, "%s", ist_fail_text());
-        if (status == ISTHMUS_ERR_NO_MEMORY || status == ISTHMUS_ERR_IO) give_up(boot);
+        if (!is_unserved && (status == ISTHMUS_ERR_NO_MEMORY || status == ISTHMUS_ERR_IO)) give_up(boot);
         boot_free(boot);
         return ist_fail(status, "%s", why);
     }

@@ -213,10 +213,15 @@ static void listen_again(struct ist_uid_server *server, bool listens)
 }
 
 /* No descriptor is free. Strangers make room if they have had time to prove themselves; without strangers, PEs have all
- * descriptors. */
+ * descriptors, and get the reason one after the other by the spare one. */
 static void make_room(struct ist_uid_server *server)
 {
+    int spare = server->spare;
     if (server->n_strangers == 0) ist_uid_job_full(server);
+    if (server->job.has_failed && spare >= 0) {
+        server->spare = -1; /* first: the process may fork now */
+        close(spare);
+    }
     close_strangers(server, ist_uid_now_ms() - SWEEP_MS);
     listen_again(server, false);
 }

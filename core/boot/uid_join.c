@@ -143,6 +143,11 @@ static isthmus_status reach_root(const struct ist_uid_seat *seat, int64_t deadli
             ISTHMUS_ERR_UNREACHABLE,
             "this unique id is not served any more: %s has ended, or its job is over; make a new one for each job",
             seat->root_name);
+    if (uid->is_session && ist_uid_now_ms() >= deadline_ms)
+        return ist_fail(ISTHMUS_ERR_UNREACHABLE,
+                        "%s cannot be reached within %llu s (ISTHMUS_START_TIMEOUT): %s; it has failed, as its own "
+                        "message says, or has not been started, or that address is not of its host",
+                        seat->root_name, (unsigned long long)seat->patience.start_s, strerror(errno));
     return ist_fail_errno(ISTHMUS_ERR_UNREACHABLE, "%s cannot be reached", seat->root_name);
 }
 

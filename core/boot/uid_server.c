@@ -85,6 +85,14 @@ static void *serve(void *argument)
 
 /* ---- start and end ---- */
 
+static isthmus_status fail_call(const char *call)
+{
+    if (errno == EMFILE)
+        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "cannot start the unique id's server: %s; raise 'ulimit -n'",
+                              call);
+    return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "cannot start the unique id's server: %s", call);
+}
+
 static isthmus_status open_listener(struct ist_uid_server *server)
 {
     char place[80];
@@ -93,8 +101,7 @@ static isthmus_status open_listener(struct ist_uid_server *server)
     int one = 1;
     ist_uid_describe(&server->uid, place, sizeof place);
     server->listener = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (server->listener < 0)
-        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "cannot start the unique id's server: socket");
+    if (server->listener < 0) return fail_call("socket");
     if (server->uid.is_session != 1) { /* peers use any address of the id, PEs of this host the loopback interface */
         if (address.ss_family == AF_INET) ((struct sockaddr_in *)&address)->sin_addr.s_addr = htonl(INADDR_ANY);
         if (address.ss_family == AF_INET6) ((struct sockaddr_in6 *)&address)->sin6_addr = in6addr_any;
@@ -113,8 +120,9 @@ static isthmus_status open_events(struct ist_uid_server *server)
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
     server->events = epoll_create1(EPOLL_CLOEXEC);
     if (server->events < 0 || epoll_ctl(server->events, EPOLL_CTL_ADD, server->listener, &event) != 0)
-        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "cannot start the unique id's server: epoll");
-    return ISTHMUS_OK;
+        return fail_call("epoll");
+    if (!server->is_leader) server->spare = fcntl(server->events, F_DUPFD_CLOEXEC, 0);
+    return server->is_leader || server->spare >= 0 ? ISTHMUS_OK : fail_call("dup");
 }
 
 static isthmus_status start_thread(struct ist_uid_server *server)
@@ -134,6 +142,7 @@ static void server_destroy(struct ist_uid_server *server)
     ist_uid_job_fini(&server->job);
     if (server->listener >= 0) close(server->listener);
     if (server->events >= 0) close(server->events);
+    if (server->spare >= 0) close(server->spare);
     free(server);
 }
 
@@ -146,7 +155,7 @@ static struct ist_uid_server *server_new(const struct ist_uid *uid, const struct
     }
     server->uid = *uid;
     server->patience = *patience;
-    server->listener = server->events = server->own_pe = -1;
+    server->listener = server->events = server->spare = server->own_pe = -1;
     server->job.deadline_ms = server->job.server_pe = -1;
     return server;
 }
@@ -252,6 +261,7 @@ void ist_uid_servers_forget(void)
     for (struct ist_uid_server *server = servers.first; server != NULL; server = server->next) {
         close(server->listener);
         close(server->events);
+        if (server->spare >= 0) close(server->spare);
         for (struct ist_uid_connection *at = server->connections; at != NULL; at = at->next) close(at->fd);
     }
     servers.first = NULL;

@@ -109,6 +109,7 @@ struct ist_uid_server {
     struct ist_uid uid;
     struct ist_uid_patience patience;
     int listener, events;
+    int spare;     /* in a root, a descriptor that is given up for the reason why there are too few; -1: none */
     int own_pe;    /* that this process is about to become; -1: none. Set by the thread that joins */
     int own_n_pes; /* of its job; 0: unknown. Set likewise */
     pthread_t thread;

@@ -56,9 +56,8 @@ void ist_start_report_alone(void)
     take_reason(why);
     bool is_first = ist_verdict_claim();
     if (is_first) print_block(ist_boot_announced_pe(request), ist_host_name(), why, "");
-    /* The launcher ends all PEs when the first one ends. Without a launcher no other PE reports while the first one
-     * lives. */
-    if (!is_first || request->kind == IST_BOOTSTRAP_UID) ist_fatal_yield();
+    /* Without a launcher that ends the others no other PE reports while the first one lives. */
+    if (!is_first || !ist_boot_has_launcher(request)) ist_fatal_yield();
 }
 
 /* ---- with a bootstrap ---- */

@@ -155,6 +155,11 @@ class Job:
         codes, output = self.processes(self.torch(port, ISTHMUS_START_TIMEOUT="2")[:1])
         if codes != [1] or "1 of 4 PEs have joined the job" not in output:
             fail("torchrun, three PEs missing", f"status {codes}", output)
+        codes, output = self.processes(self.torch(port, ISTHMUS_START_TIMEOUT="2")[1:])
+        missing = (f"PE 0, which serves the job at 127.0.0.1 port {port + PORT_DISTANCES[0]}, cannot be reached within "
+                   "2 s (ISTHMUS_START_TIMEOUT): ")
+        if set(codes) != {1} or output.count("the job cannot start") != 1 or missing not in output:
+            fail("torchrun, PE 0 missing", f"status {codes}", output)
         store.close()
 
     # ---- across the hosts of tests/hosts/hosts.sh, in which these run ----

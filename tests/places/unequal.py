@@ -177,9 +177,10 @@ def judge(job, codes, output, wanted):
         return None if is_good else f"the exit statuses are {codes}, with {len(reports)} reports"
     if 0 in codes:
         return f"the exit statuses are {codes}"
-    # PEs that may have no sockets cannot tell each other that one of them reports.
-    has_sockets = not any("socket(unix)" in MACHINES[name].settings.get("fails", "") for name in job.names)
-    if not reports or (len(reports) > 1 and has_sockets):
+    # PEs without sockets, or without word of whose these are, cannot tell each other that one of them reports.
+    can_claim = not any(re.search(r"socket\(unix\)|peercred", MACHINES[name].settings.get("fails", ""))
+                        for name in job.names)
+    if not reports or (len(reports) > 1 and can_claim):
         return f"{len(reports)} reports"
     where = re.search(r"where +PE (\d+) on (\S+)", output) or re.search(r"isthmus: PE (\d+)", output)
     if where is None or (where.lastindex == 2 and where[2] != job.names[int(where[1])]):
