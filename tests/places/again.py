@@ -241,6 +241,7 @@ def main():
     parser.add_argument("--pes", type=int, default=2, help="of places on one host")
     parser.add_argument("--list", action="store_true", help="say what would run and what is left out, and why")
     given = parser.parse_args()
+    given.build = str(Path(given.build).resolve())  # jobs have other working folders
     os.environ["PATH"] = f"{given.build}/bin:{os.environ['PATH']}"
 
     good, n_skipped = True, 0
