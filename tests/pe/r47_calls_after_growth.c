@@ -39,7 +39,7 @@ static void use(struct block *block, uint64_t n_signals)
         shmem_long_iput(block->words, here, 2, 2, WORDS, pe.right);
         shmem_long_iget(here, block->words, 2, 2, WORDS, pe.right);
         shmem_long_p(&block->element, i, pe.right);
-        CHECK(shmem_long_g(&block->element, pe.right) <= i);
+        CHECK(shmem_long_g(&block->element, pe.right) < ROUNDS); /* this one, or an older one */
         (void)shmem_long_atomic_fetch_add(&block->counter, 1, pe.right);
         shmem_putmem_signal(block->words, here, sizeof here, &block->signal, 1, SHMEM_SIGNAL_ADD, pe.right);
     }

@@ -204,7 +204,9 @@ def able(is_stopped):
 
 def drawn(seed, n, is_stopped=False):
     """A list of n of these, as HOST_DOUBLE."""
-    return ",".join(random.Random(seed).choices(able(is_stopped), k=n))
+    # A PE of a large job needs addresses and descriptors for each of the others.
+    names = [name for name in able(is_stopped) if n <= 4 or not MACHINES[name].settings.keys() & {"as", "nofile"}]
+    return ",".join(random.Random(seed).choices(names, k=n))
 
 
 def turns(groups, ways):
@@ -258,7 +260,7 @@ def run_all(jobs, build, n_at_once, n_seconds):
             why = judge(job, codes, output, expected(job))
             counts.add("failed" if why else "skipped" if SKIPPED in codes else "passed")
             if why:
-                print(f"unequal: {job}: {why} ({took_s:.1f} s)\n" + "".join(
+                print(f"unequal: {job} FAILED: {why} ({took_s:.1f} s)\n" + "".join(
                     f"    {line[:240]}\n" for line in output.splitlines()[:9]), flush=True)
                 (logs / f"{job.way}.{'.'.join(job.names)}.log").write_text(f"{job}: {why}\n{output}")
     print(f"unequal: {counts}", flush=True)
