@@ -29,7 +29,7 @@
 static atomic_long left;    /* attempts up to the first one that fails; 0: none fails */
 static atomic_bool goes_on; /* every later one fails too */
 static atomic_long n_failed;
-static _Thread_local bool is_inside; /* dladdr and dlsym may allocate */
+static _Thread_local bool is_inside __attribute__((tls_model("initial-exec"))); /* dladdr and dlsym may allocate */
 
 void memory_arm(long attempt, int stays_away);
 long memory_disarm(void);
@@ -51,14 +51,21 @@ long memory_disarm(void)
 
 /* ---- whose call is it ---- */
 
+static bool begins(const char *text, const char *with)
+{
+    while (*with != '\0' && *text == *with) text++, with++;
+    return *with == '\0';
+}
+
+/* Without libc's strings, and below dladdr1 for dladdr: a sanitizer allocates before its own are ready. */
 static bool is_in_library(const char *file)
 {
-    const char *slash = strrchr(file, '/');
-    const char *name = slash != NULL ? slash + 1 : file;
     static const char folder[] = "/lib/isthmus/"; /* of the plugins */
-    if (strncmp(name, "libisthmus", 10) == 0) return true;
-    const char *end = strstr(file, folder);
-    return end != NULL && end + sizeof folder - 1 == name;
+    const size_t length = sizeof folder - 1;
+    const char *name = file;
+    for (const char *at = file; *at != '\0'; at++)
+        if (*at == '/') name = at + 1;
+    return begins(name, "libisthmus") || ((size_t)(name - file) >= length && begins(name - length, folder));
 }
 
 static bool is_of_library(const void *caller)
@@ -66,7 +73,7 @@ static bool is_of_library(const void *caller)
     Dl_info info;
     if (is_inside) return false;
     is_inside = true;
-    bool is = dladdr(caller, &info) != 0 && info.dli_fname != NULL && is_in_library(info.dli_fname);
+    bool is = dladdr1(caller, &info, NULL, 0) != 0 && info.dli_fname != NULL && is_in_library(info.dli_fname);
     is_inside = false;
     return is;
 }
@@ -159,6 +166,13 @@ static void *kept(void *block, const void *caller)
 /* ---- blocks ---- */
 
 /* Of glibc: dlsym itself allocates, so that the allocator cannot be found by it. */
+#ifdef MEMORY_OF_ASAN
+#define __libc_malloc __interceptor_malloc
+#define __libc_calloc __interceptor_calloc
+#define __libc_realloc __interceptor_realloc
+#define __libc_memalign __interceptor_memalign
+#define __libc_free __interceptor_free
+#endif
 void *__libc_malloc(size_t bytes);
 void *__libc_calloc(size_t n, size_t bytes);
 void *__libc_realloc(void *block, size_t bytes);
