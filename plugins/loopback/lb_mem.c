@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -114,6 +115,13 @@ static uint64_t usable_bytes(const isthmus_tr *tr, uint64_t length_bytes)
     return longest > 0 && longest < length_bytes ? longest : length_bytes;
 }
 
+/* Then what a PE maps of one peer, and cannot use, would be missing for the next one. */
+static int has_few_addresses(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
 static void *map_peer(int fd, uint64_t offset_bytes, uint64_t length_bytes)
 {
     return mmap(NULL, length_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, (off_t)offset_bytes);
@@ -131,6 +139,7 @@ static isthmus_status attach_peer(isthmus_path *path, const struct lb_key *key, 
             s->core, ISTHMUS_ERR_VERSION,
             "the memory of PE %d is shorter than its key states; use one version of this plugin on all PEs", path->pe);
     } else {
+        if (has_few_addresses()) rmem->length_bytes = usable_bytes(path->tr, rmem->length_bytes);
         void *addr = map_peer(fd, key->offset_bytes, rmem->length_bytes);
         if (addr == MAP_FAILED && errno == ENOMEM) {
             rmem->length_bytes = usable_bytes(path->tr, rmem->length_bytes);

@@ -160,7 +160,8 @@ def plan(build, place, n_wanted, only):
 
 
 def drawn(test, n):
-    return unequal.drawn(f"{SEED} {test.base}", n, STOPPED.search(test.base) is not None)
+    has_heap_size = any(re.match(r"\w+_(HEAP|SYMMETRIC)_SIZE=", setting) for setting in test.environment)
+    return unequal.drawn(f"{SEED} {test.base}", n, STOPPED.search(test.base) is not None, has_heap_size)
 
 
 def command_of(test, n, place, build):

@@ -57,7 +57,8 @@ QUICK = [
     ("uid-apart", ["docker_first,docker_first", "usual,down_first", "no_ipv6,usual"], {}),
     ("ib", ["usual,no_interfaces", "eight_bridges,usual"], {}),
     ("loopback ib", ["usual,less_4m", "usual,hundredth", "hundredth,usual"], {}),
-    ("loopback", ["usual,small_space", "small_files,usual", "usual,tiny_files", "no_large_map,usual"], {}),
+    ("loopback", ["usual,small_space", "usual,small_space" + 6 * ",usual", "small_files,usual",
+                  "usual,tiny_files", "no_large_map,usual"], {}),
     ("loopback ib", ["usual,pages_of_64k", "pages_of_64k,usual"], {}),
 ]
 REPORTS = re.compile(r"^isthmus: (?:the job cannot start|PE \d+: (?!warning|info))", re.M)
@@ -202,10 +203,11 @@ def able(is_stopped):
     return names
 
 
-def drawn(seed, n, is_stopped=False):
+def drawn(seed, n, is_stopped=False, has_heap_size=False):
     """A list of n of these, as HOST_DOUBLE."""
-    # A PE of a large job needs addresses and descriptors for each of the others.
-    names = [name for name in able(is_stopped) if n <= 4 or not MACHINES[name].settings.keys() & {"as", "nofile"}]
+    # A PE of a large job needs addresses and descriptors for each of the others, and a size that is set is a demand.
+    unfit = ({"as", "nofile"} if n > 4 else set()) | ({"fsize"} if has_heap_size else set())
+    names = [name for name in able(is_stopped) if not MACHINES[name].settings.keys() & unfit]
     return ",".join(random.Random(seed).choices(names, k=n))
 
 
