@@ -409,7 +409,7 @@ isthmus_status ist_init_job(const char *routine, enum ist_face face, int thread_
         status = check_request(routine, request);
     }
     if (status == ISTHMUS_OK) {
-        ist_runtime.nesting++;
+        ist_store_relaxed(&ist_runtime.nesting, ist_runtime.nesting + 1); /* other threads may ask */
         if (thread_level > ist_runtime.thread_level) {
             ist_runtime.thread_level = thread_level;
             ist_spin_expect(what_ends_waits());
@@ -443,7 +443,7 @@ void ist_finalize(const char *routine)
         ist_info("%s: called without an init that it could end; ignored", routine);
     } else if (ist_runtime.nesting > 1) {
         ist_barrier_all(routine);
-        ist_runtime.nesting--;
+        ist_store_relaxed(&ist_runtime.nesting, ist_runtime.nesting - 1);
     } else {
         ist_device_close();
         ist_streams_wait(routine);
@@ -472,4 +472,4 @@ void ist_runtime_end_idle_session(void)
 
 _Noreturn void ist_global_exit(int exit_code) { ist_exit_all(exit_code); }
 
-bool ist_is_initialised(void) { return __atomic_load_n(&ist_runtime.nesting, __ATOMIC_RELAXED) > 0; }
+bool ist_is_initialised(void) { return ist_load_relaxed(&ist_runtime.nesting) > 0; }

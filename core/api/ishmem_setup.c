@@ -33,13 +33,13 @@ static ishmemx_runtime_type_t default_runtime(void)
 void ishmem_init(void)
 {
     if (ist_init("ishmem_init", IST_FACE_ISHMEM, IST_THREAD_SINGLE) != ISTHMUS_OK) exit(EXIT_FAILURE);
-    runtime_type = default_runtime();
+    ist_store_relaxed(&runtime_type, default_runtime());
 }
 
 int ishmem_init_thread(int requested, int *provided)
 {
     isthmus_status status = ist_init_thread("ishmem_init_thread", IST_FACE_ISHMEM, requested, provided);
-    if (status == ISTHMUS_OK) runtime_type = default_runtime();
+    if (status == ISTHMUS_OK) ist_store_relaxed(&runtime_type, default_runtime());
     return status;
 }
 
@@ -101,5 +101,6 @@ void ishmemx_init_attr(ishmemx_attr_t *attr)
 
 ishmemx_runtime_type_t ishmemx_runtime_get_type(void)
 {
-    return ist_is_initialised() ? runtime_type : (ishmemx_runtime_type_t)ISHMEMX_RUNTIME_INVALID;
+    if (!ist_is_initialised()) return ISHMEMX_RUNTIME_INVALID;
+    return ist_load_relaxed(&runtime_type); /* an init inside the job may write it */
 }

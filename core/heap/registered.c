@@ -95,11 +95,12 @@ bool ist_registered_holds(const void *addr, uint32_t *kind)
 /* The program's own globals may be registered like any memory; the library's own memory is registered already. */
 static bool touches_symmetric(uintptr_t start, uintptr_t end)
 {
-    for (uint32_t s = 0; s < ist_segments.n; s++) {
-        const struct isthmus_mem *mem = &ist_segments.list[s].mem;
-        uintptr_t base = (uintptr_t)mem->addr;
+    uint32_t n = ist_load_acquire(&ist_segments.n);
+    for (uint32_t s = 0; s < n; s++) {
+        uintptr_t base;
+        uint64_t length_bytes = ist_segment_range(s, &base);
         bool is_static = s == IST_SEGMENT_STATIC || (s >= IST_SEGMENT_OBJECTS && s < ist_segments.n_at_start);
-        if (!is_static && start < base + mem->length_bytes && base < end) return true;
+        if (!is_static && start < base + length_bytes && base < end) return true;
     }
     return false;
 }

@@ -156,18 +156,16 @@ static isthmus_status move_image(struct move *move, struct ist_static_data *out)
     sigset_t mask;
     lock(&mask);
     isthmus_status status = move_locked(move);
+    if (status == ISTHMUS_OK) /* under the lock: a fork of another thread may review the parts */
+        *out = (struct ist_static_data){.base = move->image.base,
+                                        .length_bytes = move->image.length_bytes,
+                                        .frozen_bytes = frozen_bytes_of(&move->image),
+                                        .layout = move->image.layout,
+                                        .left_out = list_left_out(move),
+                                        .fd = move->fd};
     unlock(&mask);
-    if (status) {
-        move_destroy(move);
-        return status;
-    }
-    *out = (struct ist_static_data){.base = move->image.base,
-                                    .length_bytes = move->image.length_bytes,
-                                    .frozen_bytes = frozen_bytes_of(&move->image),
-                                    .layout = move->image.layout,
-                                    .left_out = list_left_out(move),
-                                    .fd = move->fd};
-    return ISTHMUS_OK;
+    if (status) move_destroy(move);
+    return status;
 }
 
 static isthmus_status move_new(struct move **out)

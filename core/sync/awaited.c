@@ -64,7 +64,7 @@ static void note_begin(struct ist_note *note, const struct ist_awaited *awaited,
                    is_lock ? (const char *)awaited->ivar - (uintptr_t)awaited->ivar % sizeof(long) : awaited->ivar);
         return;
     }
-    note->kind = IST_NOTE_COLLECTIVE;
+    ist_store_relaxed(&note->kind, IST_NOTE_COLLECTIVE);
     ist_note_set_routine(note, ist_collective_now.routine);
     note->collective = ist_collective_now.number;
     note->team = ist_collective_now.team;

@@ -415,13 +415,13 @@ static isthmus_status resolve(int pe, struct ist_peer *peer)
 
 /* ---- late segments ---- */
 
-static isthmus_status attach_late(struct ist_peer *peer, uint32_t id)
+static isthmus_status attach_late(struct ist_peer *peer, uint32_t id, uint32_t number)
 {
     struct ist_card card;
     char key[96];
     void *bytes;
     size_t n_bytes;
-    ist_late_key(key, sizeof key, ist_peer_table.card_key, ist_segments.list[id].late_number);
+    ist_late_key(key, sizeof key, ist_peer_table.card_key, number);
     isthmus_status status = ist_peer_table.boot->ops->get(ist_peer_table.boot, peer->card.pe, key, &bytes, &n_bytes);
     if (status == ISTHMUS_OK) status = ist_card_read(bytes, n_bytes, &card);
     if (status != ISTHMUS_OK) return status;
@@ -434,20 +434,23 @@ static isthmus_status attach_late(struct ist_peer *peer, uint32_t id)
     return status;
 }
 
-/* Called with the peer's lock held. The program registers and unregisters on all PEs at once, so the list does not
- * change meanwhile. */
+/* Called with the peer's lock held. Another thread may show a segment meanwhile, or hide one: it takes this lock in
+ * ist_peers_detach() after that. */
 static isthmus_status catch_up(struct ist_peer *peer)
 {
-    for (uint32_t id = ist_segments.n_at_start; id < ist_segments.n; id++) {
-        if (ist_segments.list[id].late_number == 0 || ist_peer_segment(peer, id)->length_bytes != 0) continue;
-        isthmus_status status = attach_late(peer, id);
+    /* Acquires: pair with ist_segment_show_late(). First the count: what changes after it is for the next call. */
+    const uint32_t changes = ist_load_acquire(&ist_segments.late_changes), n = ist_load_acquire(&ist_segments.n);
+    for (uint32_t id = ist_segments.n_at_start; id < n; id++) {
+        const uint32_t number = ist_load_acquire(&ist_segments.list[id].late_number);
+        if (number == 0 || ist_peer_segment(peer, id)->length_bytes != 0) continue;
+        isthmus_status status = attach_late(peer, id, number);
         if (status != ISTHMUS_OK) return status;
     }
     bool was_mixed = ist_peer_is_mixed(peer);
     note_mixed(peer);
     if (ist_peer_is_mixed(peer) && !was_mixed)
         (void)__atomic_fetch_add(&ist_peer_table.n_mixed_late, 1, __ATOMIC_RELEASE);
-    ist_store_release(&peer->late_changes, ist_segments.late_changes); /* pairs with the acquire in ist_peer_get */
+    ist_store_release(&peer->late_changes, changes); /* pairs with the acquire in ist_peer_get */
     return ISTHMUS_OK;
 }
 

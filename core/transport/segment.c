@@ -101,16 +101,24 @@ static struct isthmus_mem rest_of(const struct ist_segment *segment, uint64_t to
 
 /* ---- segments ---- */
 
-isthmus_status ist_segment_expose(uint32_t id, const char *name, const struct isthmus_mem *mem, uint64_t first_bytes)
+static isthmus_status expose(uint32_t id, const char *name, const struct isthmus_mem *mem, uint64_t first_bytes)
 {
     struct ist_segment *segment = &ist_segments.list[id];
-    memset(segment, 0, sizeof *segment);
     segment->name = name;
     segment->mem = *mem;
     segment->plain_bytes = mem->length_bytes;
-    if (id >= ist_segments.n) ist_segments.n = id + 1;
+    ist_store_release(&segment->base, (uintptr_t)mem->addr);
+    ist_store_release(&segment->whole_bytes, mem->length_bytes); /* pairs with ist_segment_range() */
+    if (id >= ist_segments.n) ist_store_release(&ist_segments.n, id + 1);
     struct isthmus_mem first = rest_of(segment, first_bytes);
     return mem->length_bytes > 0 && first_bytes > 0 ? add_extent(segment, &first) : ISTHMUS_OK;
+}
+
+isthmus_status ist_segment_expose(uint32_t id, const char *name, const struct isthmus_mem *mem, uint64_t first_bytes)
+{
+    memset(&ist_segments.list[id], 0, sizeof ist_segments.list[id]);
+    if (id >= ist_segments.n_at_start) ist_segments.n_at_start = id + 1;
+    return expose(id, name, mem, first_bytes);
 }
 
 isthmus_status ist_segment_add(uint32_t id, const struct isthmus_mem *piece)
@@ -235,7 +243,8 @@ isthmus_status ist_segment_expose_late(ist_boot *boot, const char *card_key, uin
         return ist_fail(ISTHMUS_ERR_LIMIT,
                         "%s: %u symmetric buffers are registered already, which is the limit; unregister one before",
                         name, IST_MAX_SEGMENTS - ist_segments.n_at_start);
-    isthmus_status status = ist_segment_expose(free, name, mem, mem->length_bytes);
+    ist_store_release(&ist_segments.look_closer, true);
+    isthmus_status status = expose(free, name, mem, mem->length_bytes);
     ist_late_key(key, sizeof key, card_key, number);
     if (status == ISTHMUS_OK) status = publish_extent(boot, key, free, 0);
     if (status != ISTHMUS_OK) {
@@ -249,8 +258,8 @@ isthmus_status ist_segment_expose_late(ist_boot *boot, const char *card_key, uin
 
 void ist_segment_show_late(uint32_t id, uint32_t number)
 {
-    ist_segments.list[id].late_number = number;
-    ist_segments.late_changes++;
+    ist_store_release(&ist_segments.list[id].late_number, number);
+    (void)__atomic_fetch_add(&ist_segments.late_changes, 1, __ATOMIC_RELEASE); /* pairs with catch_up() */
 }
 
 void ist_segment_withdraw_late(ist_boot *boot, const char *card_key, uint32_t id)
@@ -262,7 +271,8 @@ void ist_segment_withdraw_late(ist_boot *boot, const char *card_key, uint32_t id
         unpublish(boot, key);
     }
     while (segment->n_extents > 0) ist_segment_shrink(boot, card_key, id);
-    memset(segment, 0, sizeof *segment);
+    ist_store_release(&segment->whole_bytes, 0);
+    segment->mem.length_bytes = segment->plain_bytes = segment->card_number = 0; /* the id is free */
 }
 
 void ist_segments_withdraw(void)
@@ -300,7 +310,7 @@ static isthmus_status transports_to_card(struct ist_card *card, uint8_t *room, s
 
 isthmus_status ist_segments_to_card(struct ist_card *card, uint8_t *room, size_t room_bytes)
 {
-    card->n_segments = ist_segments.n_at_start = ist_segments.n;
+    card->n_segments = ist_segments.n;
     for (uint32_t s = 0; s < ist_segments.n; s++) {
         const struct ist_segment *segment = &ist_segments.list[s];
         keys_to_card(card, s, segment, 0);
@@ -319,10 +329,10 @@ void ist_segment_leave_out(uint32_t id, struct ist_blob spans)
     if (spans.length_bytes == 0) return;
     ist_segments.list[id].left_out = spans;
     ist_segments.list[id].plain_bytes = 0;
-    ist_segments.have_left_out = true;
+    ist_segments.look_closer = true;
 }
 
-static IST_COLD int segment_but_left_out(const void *addr, size_t length_bytes)
+static IST_COLD int look_closer(const void *addr, size_t length_bytes)
 {
     const int s = ist_segment_around(addr, length_bytes);
     if (s < 0) return -1;
@@ -333,20 +343,33 @@ static IST_COLD int segment_but_left_out(const void *addr, size_t length_bytes)
 
 int ist_segment_of(const void *addr, size_t length_bytes)
 {
-    for (uint32_t s = 0; s < ist_segments.n; s++) {
+    for (uint32_t s = 0; s < ist_segments.n_at_start; s++) {
         const struct ist_segment *segment = &ist_segments.list[s];
         uintptr_t offset = (uintptr_t)addr - (uintptr_t)segment->mem.addr;
         if (offset < segment->plain_bytes && length_bytes <= segment->plain_bytes - offset) return (int)s;
     }
-    return IST_UNLIKELY(ist_segments.have_left_out) ? segment_but_left_out(addr, length_bytes) : -1;
+    return IST_UNLIKELY(ist_load_relaxed(&ist_segments.look_closer)) ? look_closer(addr, length_bytes) : -1;
+}
+
+uint64_t ist_segment_range(uint32_t id, uintptr_t *base)
+{
+    const struct ist_segment *segment = &ist_segments.list[id];
+    uint64_t whole_bytes;
+    do { /* acquires: pair with ist_segment_expose(); no address is paired with another segment's length */
+        whole_bytes = ist_load_acquire(&segment->whole_bytes);
+        *base = ist_load_acquire(&segment->base);
+    } while (ist_load_acquire(&segment->whole_bytes) != whole_bytes);
+    return whole_bytes;
 }
 
 int ist_segment_around(const void *addr, size_t length_bytes)
 {
-    for (uint32_t s = 0; s < ist_segments.n; s++) {
-        const struct isthmus_mem *mem = &ist_segments.list[s].mem;
-        uintptr_t offset = (uintptr_t)addr - (uintptr_t)mem->addr;
-        if (offset < mem->length_bytes && length_bytes <= mem->length_bytes - offset) return (int)s;
+    uint32_t n = ist_load_acquire(&ist_segments.n);
+    for (uint32_t s = 0; s < n; s++) {
+        uintptr_t base, offset;
+        uint64_t whole_bytes = ist_segment_range(s, &base);
+        offset = (uintptr_t)addr - base;
+        if (offset < whole_bytes && length_bytes <= whole_bytes - offset) return (int)s;
     }
     return -1;
 }

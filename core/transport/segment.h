@@ -54,12 +54,15 @@ struct ist_segment {
     uint32_t card_number;
     uint32_t n_extents;
     struct ist_extent *extents[IST_MAX_EXTENTS];
+    /* As in `mem`, for threads that look whether an address is here while another one adds or removes the segment. */
+    uintptr_t base;
+    uint64_t whole_bytes; /* 0 while base changes */
 };
 
 extern struct ist_segments {
     struct ist_segment list[IST_MAX_SEGMENTS]; /* by id; mem.length_bytes 0: this PE has no such segment */
     uint32_t n, n_at_start;
-    bool have_left_out;    /* some of them have */
+    bool look_closer;      /* spans of some are left out, or there have been late segments */
     uint32_t late_changes; /* how often a late segment was shown or hidden */
 } ist_segments;
 
@@ -105,6 +108,9 @@ void ist_segments_withdraw(void); /* all of them; accepts any state */
  * into `room`, which holds at least ist_card_room() bytes. */
 isthmus_status ist_segments_to_card(struct ist_card *card, uint8_t *room, size_t room_bytes);
 size_t ist_card_room(void);
+
+/* Returns the length of a segment, and its address; 0 if there is none with this id. Any thread. */
+uint64_t ist_segment_range(uint32_t id, uintptr_t *base);
 
 /* Returns the segment that holds all of [addr, addr + length_bytes); -1 if none does. */
 int ist_segment_of(const void *addr, size_t length_bytes);
