@@ -19,10 +19,17 @@ static const struct part {
     {"contexts", part_contexts},
     {"shared_context", part_shared_context},
     {"collectives", part_collectives},
+    {"large_collectives", part_large_collectives},
+    {"large_rma", part_large_rma},
     {"other_faces", part_other_faces},
     {"splits", part_splits},
+    {"team_init", part_team_init},
     {"allocations", part_allocations},
+    {"symmetric_buffer", part_symmetric_buffer},
+    {"start_and_end", part_start_and_end},
+    {"buffers", part_buffers},
     {"queries", part_queries},
+    {"regions", part_regions},
     {"fork", part_fork},
     {"cancel", part_cancel},
 };
@@ -36,7 +43,9 @@ static void *run_lane(void *argument)
 {
     struct lane *lane = argument;
     for (lane->step = 1; lane->step <= n_steps; lane->step++) {
-        const struct part *part = chosen[random_below(&lane->steps_random, n_chosen)];
+        size_t which = random_below(&lane->steps_random, n_chosen);
+        if (lane->step <= (long)n_chosen) which = (size_t)(lane->step + 5 * lane->number) % n_chosen; /* each once */
+        const struct part *part = chosen[which];
         if (part->run == part_locks) __atomic_fetch_add(&n_locked, STRESS_LOCKED, __ATOMIC_RELAXED);
         part->run(lane);
     }
@@ -64,7 +73,10 @@ static void prepare(struct lane *lane, int number)
     lane->words = shmem_calloc(WORDS, sizeof(long));
     lane->source = shmem_calloc(WORDS * PES_MOST, sizeof(long));
     lane->dest = shmem_calloc(2 * WORDS * PES_MOST, sizeof(long));
-    lane->signal = shmem_calloc(2, sizeof(uint64_t));
+    lane->large_from_left = shmem_calloc(LARGE, sizeof(long));
+    lane->large_source = shmem_calloc((size_t)(LARGE * pe.n), sizeof(long));
+    lane->large_dest = shmem_calloc((size_t)(LARGE * pe.n), sizeof(long));
+    lane->signal = shmem_calloc(3, sizeof(uint64_t));
     CHECK(lane->signal != NULL);
 }
 
@@ -92,7 +104,10 @@ int main(int argc, char **argv)
     CHECK(pe.n <= PES_MOST);
     pe_seed();
     ops_begin(pe.seed);
+    memory_begin(pe.seed);
     teams_begin(pe.seed);
+    large_begin(pe.seed);
+    faces_begin(pe.seed);
     if (pe.me == 0) printf("ISTHMUS_TEST_SEED=%" PRIu64 "\n", pe.seed);
     snprintf(seed, sizeof seed, "%" PRIu64, pe.seed);
     setenv("ISTHMUS_TEST_SEED", seed, 1); /* for the yields of the threads that follow */

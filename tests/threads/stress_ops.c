@@ -110,8 +110,12 @@ void part_signals(struct lane *lane)
     CHECK_EQ(shmem_signal_wait_until(lane->signal, SHMEM_CMP_GE, n), n);
     CHECK_EQ(shmem_signal_fetch(lane->signal), n);
     for (int i = 0; i < WORDS; i++) CHECK_EQ(lane->from_left[i], stress_value(lane, pe.left, i));
-    shmem_quiet();
-    CHECK_EQ(shmem_team_sync(lane->team), 0); /* the words may be written again */
+    nvshmemx_signal_op(&lane->signal[2], n, NVSHMEM_SIGNAL_ADD, pe.right);
+    CHECK_EQ(nvshmem_barrier(lane->nv), 0); /* the words may be written again */
+    CHECK_EQ(nvshmem_signal_fetch(&lane->signal[2]), n);
+    nvshmemx_signal_counted_reset(&lane->signal[2]);
+    CHECK_EQ(nvshmem_signal_fetch(&lane->signal[2]), 0);
+    CHECK_EQ(shmem_team_sync(lane->team), 0);
 }
 
 /* The left PE sets words, at last with the number of this step. */
@@ -153,11 +157,11 @@ static void use_context(struct lane *lane, shmem_ctx_t ctx, long *word)
     long out[WORDS / 2], back[WORDS / 2] = {0};
     for (int i = 0; i < WORDS / 2; i++) out[i] = stress_value(lane, pe.me, i);
     shmem_ctx_long_put_nbi(ctx, word, out, WORDS / 2, pe.right);
-    if (random_below(&lane->random, 2) == 0) {
-        shmem_ctx_quiet(ctx);
-    } else {
-        shmem_ctx_local_complete(ctx);
-        shmem_ctx_remote_commit(ctx);
+    switch (random_below(&lane->random, 4)) {
+    case 0: shmem_ctx_quiet(ctx); break;
+    case 1: shmem_ctx_pe_quiet(ctx, &pe.right, 1); break;
+    case 2: shmem_ctx_local_complete(ctx), shmem_ctx_remote_commit(ctx); break;
+    default: shmemx_ctx_local_complete(ctx), shmemx_ctx_remote_commit(ctx);
     }
     shmem_ctx_long_get_nbi(ctx, back, word, WORDS / 2, pe.right);
     shmem_ctx_quiet(ctx);
@@ -175,29 +179,22 @@ void part_contexts(struct lane *lane)
 {
     long options = (long)random_below(&lane->random, 8); /* sums of SERIALIZED, PRIVATE, NOSTORE */
     bool is_of_team = random_below(&lane->random, 2) == 0;
+    const shmem_ctx_session_config_t session = {.total_ops = 8};
+    shmem_team_t team = SHMEM_TEAM_INVALID;
     shmem_ctx_t ctx;
     int failed = is_of_team ? shmem_team_create_ctx(lane->team, options, &ctx) : shmem_ctx_create(options, &ctx);
     CHECK_EQ(failed, 0);
+    CHECK_EQ(shmem_ctx_get_team(ctx, &team), 0);
+    CHECK(team == (is_of_team ? lane->team : SHMEM_TEAM_WORLD));
+    shmem_ctx_session_start(ctx, SHMEM_CTX_SESSION_BATCH, &session, SHMEM_CTX_SESSION_TOTAL_OPS);
     use_context(lane, ctx, lane->from_left + 3 * WORDS);
+    shmem_ctx_session_stop(ctx);
     if (random_below(&lane->random, 2) == 0) shmem_remote_commit();
     shmem_ctx_destroy(ctx);
+    faces_context(lane);
 }
 
 void part_shared_context(struct lane *lane) { use_context(lane, stress_ctx, lane->from_left + 3 * WORDS + WORDS / 2); }
-
-void part_queries(struct lane *lane)
-{
-    int to = (int)random_below(&lane->random, (size_t)pe.n), major, minor;
-    long *alias = shmem_ptr(lane->words, to);
-    CHECK_EQ(shmem_team_ptr(lane->team, lane->words, to) == alias, 1);
-    if (to == pe.me) CHECK(alias == lane->words);
-    CHECK(shmem_addr_accessible(lane->words, to));
-    CHECK(shmem_pe_accessible(to));
-    CHECK_EQ(shmem_team_my_pe(lane->team), pe.me);
-    CHECK_EQ(shmem_team_translate_pe(lane->team, to, SHMEM_TEAM_WORLD), to);
-    shmem_info_get_version(&major, &minor);
-    CHECK_EQ(shmem_n_pes(), pe.n);
-}
 
 /* A child has data of its own, whatever the parent's other threads do meanwhile. */
 void part_fork(struct lane *lane)

@@ -87,7 +87,9 @@ void part_collectives(struct lane *lane)
 {
     static void (*const kinds[])(struct lane *) = {gather, exchange, send_from_one, reduce};
     kinds[random_below(&lane->steps_random, 4)](lane);
-    if (random_below(&lane->steps_random, 4) == 0) shmem_team_remote_commit(lane->team);
+    size_t commit = random_below(&lane->steps_random, 8);
+    if (commit == 0) shmem_team_remote_commit(lane->team);
+    if (commit == 1) shmemx_team_remote_commit(lane->team);
 }
 
 void part_other_faces(struct lane *lane)
@@ -121,11 +123,16 @@ void part_other_faces(struct lane *lane)
 /* A part of the lane's team, and both halves of a matrix. */
 void part_splits(struct lane *lane)
 {
+    const shmem_team_config_t wanted = {.num_contexts = lane->number + 1};
+    shmem_team_config_t config = {.num_contexts = -1};
     shmem_team_t team = SHMEM_TEAM_INVALID, row, column;
     int start = (int)random_below(&lane->steps_random, (size_t)pe.n), n = pe.n - start;
-    CHECK_EQ(shmem_team_split_strided(lane->team, start, 1, n, NULL, 0, &team), 0);
+    CHECK_EQ(shmem_team_split_strided(lane->team, start, 1, n, &wanted, SHMEM_TEAM_NUM_CONTEXTS, &team), 0);
     CHECK_EQ(team != SHMEM_TEAM_INVALID, pe.me >= start);
     if (team != SHMEM_TEAM_INVALID) {
+        CHECK_EQ(shmem_team_n_pes(team), n);
+        CHECK_EQ(shmem_team_get_config(team, SHMEM_TEAM_NUM_CONTEXTS, &config), 0);
+        CHECK_EQ(config.num_contexts, wanted.num_contexts);
         CHECK_EQ(shmem_team_translate_pe(team, 0, SHMEM_TEAM_WORLD), start);
         lane->source[0] = lane->step;
         CHECK_EQ(shmem_long_sum_reduce(team, lane->dest, lane->source, 1), 0);
@@ -138,30 +145,29 @@ void part_splits(struct lane *lane)
     CHECK_EQ(shmem_team_sync(row), 0);
     shmem_team_destroy(column);
     shmem_team_destroy(row);
+    faces_split(lane);
 }
 
-static void check_block(long *block, size_t n, int from)
+/* A member in turn makes the id, and the others get it. */
+void part_team_init(struct lane *lane)
 {
-    CHECK(block != NULL);
-    for (size_t i = 0; i < n; i++) CHECK_EQ(block[i], from < 0 ? 0 : from);
-}
-
-void part_allocations(struct lane *lane)
-{
-    if (lane->number != 0) return;
-    size_t n = 1 + random_below(&lane->steps_random, 2000);
-    long *block = shmem_calloc(n, sizeof *block), *aligned = shmem_align(256, n);
-    check_block(block, n, -1);
-    CHECK(aligned != NULL);
-    CHECK_EQ((uintptr_t)aligned % 256, 0);
-    shmem_sync_all(); /* all have checked */
-    for (size_t i = 0; i < n; i += 100) shmem_long_p(&block[i], pe.me, pe.right);
-    shmem_barrier_all();
-    CHECK_EQ(block[0], pe.left);
-    block = shmem_realloc(block, 2 * n * sizeof *block);
-    CHECK(block != NULL);
-    CHECK_EQ(block[0], pe.left);
-    shmem_sync_all();
-    shmem_free(aligned);
-    shmem_free(block);
+    int source = (int)(lane->step % pe.n), place = (pe.me + lane->number) % pe.n;
+    nvshmem_team_t team = NVSHMEM_TEAM_INVALID;
+    nvshmem_team_config_t config = NVSHMEM_TEAM_CONFIG_INITIALIZER;
+    nvshmemx_team_uniqueid_t id = 0;
+    if (pe.me == source) CHECK_EQ(nvshmemx_team_get_uniqueid(&id), 0);
+    lane->source[0] = (long)id;
+    CHECK_EQ(shmem_long_broadcast(lane->team, lane->dest, lane->source, 1, source), 0);
+    config.uniqueid = (nvshmemx_team_uniqueid_t)lane->dest[0];
+    CHECK_EQ(nvshmemx_team_init(&team, &config, NVSHMEM_TEAM_CONFIG_MASK_UNIQUEID, pe.n, place), 0);
+    CHECK_EQ(nvshmem_team_my_pe(team), place);
+    nvshmem_team_get_config(team, &config);
+    CHECK_EQ(config.uniqueid, (nvshmemx_team_uniqueid_t)lane->dest[0]);
+    CHECK_EQ(nvshmem_team_translate_pe(team, place, NVSHMEM_TEAM_WORLD), pe.me);
+    CHECK_EQ(shmem_team_sync(lane->team), 0);
+    lane->source[0] = 1 + place;
+    CHECK_EQ(nvshmem_long_sum_reduce(team, lane->dest, lane->source, 1), 0);
+    CHECK_EQ(lane->dest[0], pe.n * (pe.n + 1) / 2);
+    nvshmem_team_destroy(team);
+    CHECK_EQ(shmem_team_sync(lane->team), 0);
 }
