@@ -341,7 +341,7 @@ static void stop(void)
     ist_teams_fini();
     ist_peers_fini();
     ist_rows_fini();
-    ist_registered_remove_all();
+    ist_registered_fini();
     ist_segments_withdraw();
     ist_streams_free();
     ist_heap_fini();

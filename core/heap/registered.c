@@ -284,9 +284,20 @@ isthmus_status ist_registered_remove(void *addr)
     return status;
 }
 
-static void free_all(void)
+void ist_registered_remove_all(void)
 {
-    while (table.n > 0) buffer_put_back(table.list->at[--table.n]);
+    pthread_mutex_lock(&table.lock);
+    while (table.n > 0) {
+        struct buffer *buffer = take_out(table.n - 1);
+        unregister(buffer);
+        buffer_put_back(buffer);
+    }
+    pthread_mutex_unlock(&table.lock);
+}
+
+void ist_registered_fini(void)
+{
+    ist_registered_remove_all();
     for (struct buffer *next; table.unused != NULL; table.unused = next) {
         next = table.unused->next;
         free(table.unused);
@@ -295,12 +306,4 @@ static void free_all(void)
         older = table.list->outgrown;
         free(table.list);
     }
-}
-
-void ist_registered_remove_all(void)
-{
-    pthread_mutex_lock(&table.lock);
-    for (size_t i = 0; i < table.n; i++) unregister(table.list->at[i]);
-    free_all();
-    pthread_mutex_unlock(&table.lock);
 }

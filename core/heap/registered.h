@@ -28,6 +28,7 @@ bool ist_registered_holds(const void *addr, uint32_t *kind);
 /* Returns true if one of them holds a byte of [addr, addr + length_bytes): its pages may not be replaced then. */
 bool ist_registered_overlaps(const void *addr, size_t length_bytes);
 
-void ist_registered_remove_all(void); /* takes any state; no look-up runs meanwhile */
+void ist_registered_remove_all(void);
+void ist_registered_fini(void); /* accepts any state; no look-up runs meanwhile */
 
 #endif

@@ -126,7 +126,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    ist_registered_remove_all();
+    ist_registered_fini();
     assert_int_equal(n_registered, 0);
     ist_memory_forget();
     return 0;
