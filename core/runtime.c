@@ -432,7 +432,7 @@ static void part_from_peers(const char *routine)
     if (!ist_registry_has_network() || ist_runtime.boot->n_pes == 1) return;
     isthmus_status status = ist_runtime.boot->ops->exchange(ist_runtime.boot);
     if (status != ISTHMUS_OK) ist_die(routine, status);
-    ist_liveness_leave();
+    ist_liveness_leave(true);
 }
 
 void ist_finalize(const char *routine)

@@ -3,9 +3,9 @@
  * The aim each time: no crash, no hang of other PEs, no resources left behind, and the exit status that the program
  * chose.
  * A PE that exits with status 0 and without finalize leaves: its operations are completed, it sets a word of its
- * symmetric memory, and it disconnects from the launcher. A peer that waits in a collective for longer than a moment
- * polls that word, because the collective will never complete. After an exit with another status the launcher ends the
- * job. */
+ * symmetric memory, sends a bye to its neighbours on other hosts, and disconnects from the launcher. A peer that waits
+ * in a collective for longer than a moment looks for these, because the collective will never complete. After an exit
+ * with another status the launcher ends the job. */
 #include "core/life/life.h"
 #include "core/life/life_priv.h"
 
@@ -59,7 +59,7 @@ static void leave(void)
 {
     if (!is_within_call) complete_operations();
     ist_store_release(&ist_internal_area()->has_left, 1); /* pairs with the acquire in has_left() */
-    ist_liveness_leave();
+    ist_liveness_leave(false);
     ist_info("this PE exits without shmem_finalize");
     ist_runtime.nesting = 0;
 }
@@ -190,6 +190,7 @@ void ist_exit_poll(void)
     if (ist_sync_routine() == NULL) return; /* any PE may satisfy a wait on a variable */
     for (int i = 0; i < boot->n_local && left < 0; i++)
         if (has_left(boot->local_pes[i])) left = boot->local_pes[i];
+    if (left < 0) left = ist_liveness_exited();
     sightings = left >= 0 && left == suspect ? sightings + 1 : 0;
     if (sightings >= SIGHTINGS)
         ist_misuse(ist_sync_routine(),

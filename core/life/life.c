@@ -15,15 +15,20 @@ static struct {
     bool is_joined;                  /* the cards of all PEs can be read */
 } life;
 
-/* A call of the driver that fails does not know that a kernel has stopped before. */
+/* A call of the driver that fails does not know that a kernel has stopped before, and a transport that loses a PE not
+ * that this has exited. */
 static _Noreturn void end(struct ist_end end)
 {
-    char line[sizeof(struct ist_kernel_report) + 2];
+    char line[sizeof(struct ist_kernel_report) + 1400];
     struct ist_kernel_report why;
+    const int exited = end.text != NULL && end.cause == IST_END_LOSS ? ist_liveness_exited() : -1;
     if (end.text != NULL && ist_device_has_stopped(&why)) {
         snprintf(line, sizeof line, "%s: %s", why.routine, why.text);
         end.text = line;
         end.cause = IST_END_FAILURE;
+    } else if (exited >= 0) {
+        snprintf(line, sizeof line, "%s; PE %d has exited without shmem_finalize", end.text, exited);
+        end.text = line;
     }
     ist_verdict_end(&end);
 }

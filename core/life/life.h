@@ -26,8 +26,9 @@ void ist_life_start(ist_boot *boot);
 isthmus_status ist_liveness_open(const ist_boot *boot, const struct ist_config *config);
 struct ist_blob ist_liveness_card(void); /* the heartbeat address of this PE; valid until ist_life_stop() */
 
-/* This PE leaves in good order: its neighbours stop watching it, and it stops watching them. */
-void ist_liveness_leave(void);
+/* This PE leaves in good order: its neighbours stop watching it, and it stops watching them. Without finalize, those
+ * that wait for it in a collective will not do so for ever. */
+void ist_liveness_leave(bool has_finalized);
 
 /* All PEs have synchronized, and their cards can be read: from now on waits of any kind check the job. *next is set to
  * the card of the PE that this one watches in the ring of hosts; NULL if there is none. */

@@ -12,6 +12,7 @@
 void ist_liveness_join(const struct ist_card *first);
 void ist_liveness_watch(const struct ist_card *peer); /* a PE to which a path exists or is being opened */
 bool ist_liveness_has_lost(int pe);                   /* a neighbour that is silent for too long, or has left */
+int ist_liveness_exited(void);                        /* a neighbour that has exited without finalize; -1: none */
 bool ist_liveness_is_open(void);
 
 /* For the verdict: notifies the neighbours that this PE ends the job and reports why, unless another PE does. */

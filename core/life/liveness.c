@@ -71,6 +71,7 @@ static struct {
     bool is_joined;
     uint64_t start_ticks; /* until all PEs should have synchronized; UINT64_MAX: no bound */
     bool is_leaving;
+    int32_t exited;      /* a neighbour that has exited without finalize; -1: none */
     int32_t reporter;    /* the PE that reports why the job ends; INT32_MAX: it does not end */
     uint64_t settled_ns; /* until then a lower PE may become the reporter */
     uint64_t end_due_ns; /* when this PE ends for it */
@@ -237,6 +238,10 @@ static void receive(const struct ist_liveness_datagram *d, const struct sockaddr
         send_one(n, liveness.reporter == INT32_MAX ? IST_LIVENESS_REPLY : IST_LIVENESS_END);
         break;
     case IST_LIVENESS_BYE: receive_bye(n); break;
+    case IST_LIVENESS_EXIT:
+        liveness.exited = n->pe;
+        receive_bye(n);
+        break;
     case IST_LIVENESS_END: follow(d->reporter); break;
     case IST_LIVENESS_BYE_SEEN:
         n->has_seen_bye = true;
@@ -265,6 +270,14 @@ bool ist_liveness_has_lost(int pe)
     bool is_lost = n != NULL && (n->has_left || is_silent(n));
     pthread_mutex_unlock(&liveness.lock);
     return is_lost;
+}
+
+int ist_liveness_exited(void)
+{
+    pthread_mutex_lock(&liveness.lock);
+    int pe = liveness.is_open ? liveness.exited : -1;
+    pthread_mutex_unlock(&liveness.lock);
+    return pe;
 }
 
 /* A network that has carried the first synchronization, and more since, works: only heartbeats do not pass, and the
@@ -405,6 +418,7 @@ isthmus_status ist_liveness_open(const ist_boot *boot, const struct ist_config *
     liveness.tick_ns = timeout_s * 1000000000u / TICKS_PER_TIMEOUT;
     liveness.start_ticks = start_timeout_s > 0 ? start_ms() * 1000000u / liveness.tick_ns + 1 : UINT64_MAX;
     liveness.is_leaving = false;
+    liveness.exited = -1;
     liveness.reporter = INT32_MAX;
     liveness.end_due_ns = UINT64_MAX;
     liveness.report[0] = '\0';
@@ -470,13 +484,13 @@ void ist_liveness_join(const struct ist_card *first)
 /* ---- leaving ---- */
 
 /* A neighbour that has left needs no bye; one never heard from would not reply. */
-static uint32_t send_bye(void)
+static uint32_t send_bye(uint32_t kind)
 {
     uint32_t n_open = 0;
     for (uint32_t i = 0; i < liveness.n; i++) {
         struct neighbour *n = liveness.list[i];
         if (n->has_left || n->has_seen_bye || n->at.sin6_family == 0) continue;
-        send_one(n, IST_LIVENESS_BYE);
+        send_one(n, kind);
         n_open++;
     }
     return n_open;
@@ -491,12 +505,13 @@ static bool all_have_seen(void)
     return true;
 }
 
-void ist_liveness_leave(void)
+void ist_liveness_leave(bool has_finalized)
 {
+    const uint32_t kind = has_finalized ? IST_LIVENESS_BYE : IST_LIVENESS_EXIT;
     if (!liveness.is_open) return;
     pthread_mutex_lock(&liveness.lock);
     liveness.is_leaving = true;
-    for (int round = 0; round < BYE_ROUNDS && send_bye() > 0; round++) {
+    for (int round = 0; round < BYE_ROUNDS && send_bye(kind) > 0; round++) {
         struct timespec until = ist_clock_until_ms(BYE_ROUND_MS);
         while (!all_have_seen() && ist_clock_wait(&liveness.seen, &liveness.lock, &until) == 0) {}
     }

@@ -29,7 +29,8 @@ enum ist_liveness_kind {
     IST_LIVENESS_REPLY,       /* reply */
     IST_LIVENESS_BYE,         /* this PE leaves in good order: stop watching it */
     IST_LIVENESS_BYE_SEEN,    /* acknowledges that bye */
-    IST_LIVENESS_END          /* the job ends; PE `reporter` reports why */
+    IST_LIVENESS_END,         /* the job ends; PE `reporter` reports why */
+    IST_LIVENESS_EXIT         /* a bye of a PE that exits without finalize */
 };
 
 /* One layout everywhere: the magic rejects a peer of the other byte order. */

@@ -58,6 +58,13 @@ isthmus_watchdog_test(barrier exit3 3 300000 thread)
 isthmus_watchdog_test(barrier global7 7)
 isthmus_watchdog_test(wait global0 0)
 isthmus_watchdog_test(wait exit0 nonzero) # of the other PE, which waits in vain
+foreach(transport ib ofi) # on another host, too
+  if(TARGET plugin_${transport})
+    isthmus_pe_test(r13_watchdog VARIANT wait.exit0.apart.${transport} NP 2 LAUNCHERS run ARGS wait exit0
+      ENV ISTHMUS_PRETEND_HOSTS=ab ISTHMUS_TRANSPORTS=loopback,${transport} ISTHMUS_OFI_PROVIDER=tcp+ofi_rxm
+      LABELS no_sanitizer EXPECT -s nonzero -t 60 -1 "^isthmus: .*PE 1,? (which )?has exited without shmem_finalize")
+  endif()
+endforeach()
 foreach(where get put malloc ctx)
   isthmus_watchdog_test(${where} exit3 3 20000)
 endforeach()
