@@ -108,8 +108,11 @@ def calls_that_a_sandbox_refuses():
 
 
 def a_container_with_little():
+    # Of both versions: which one has a controller is what this machine's own list of groups says.
     group = files("/sys/fs/cgroup", cpu_dot_max="150000 100000", memory_dot_max=str(1 << 28),
-                  memory_dot_current=str((1 << 28) - 1), pids_dot_max="20", pids_dot_current="5")
+                  memory_dot_current=str((1 << 28) - 1), pids_dot_max="20", pids_dot_current="5",
+                  cpu__cpu_dot_cfs_quota_us="150000", cpu__cpu_dot_cfs_period_us="100000",
+                  memory__memory_dot_limit_in_bytes=str(1 << 28))
     results = doctor(mounts=group)
     if len(os.sched_getaffinity(0)) > 1:
         expect(results, "host", "processors", "degraded", "1.50 of")

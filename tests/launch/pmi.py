@@ -21,6 +21,8 @@ TIMEOUT_S = 100
 # Of core/boot/boot_torch.c: how far above MASTER_PORT the ports are that PE 0 serves at.
 PORT_DISTANCES = [1733 + 97 * job for job in range(8)]
 OWN_PORTS = range(10000, 32768 - PORT_DISTANCES[-1])  # below those that Linux gives to connections
+# Each once: the PEs of a job are silent while one of another job with the same port reports.
+UNTRIED_PORTS = iter(random.sample(OWN_PORTS, len(OWN_PORTS)))
 OF_LAUNCHERS = ("PMIX_", "PMI_", "OMPI_", "SLURM_", "MASTER_", "TORCHELASTIC_", "RANK", "WORLD_SIZE", "LOCAL_RANK")
 failures = []
 
@@ -41,7 +43,7 @@ def clean_environment():
 
 def master_port():
     """(a listening socket, its port), where the ports that follow from it are free too."""
-    for port in random.sample(OWN_PORTS, 200):
+    for port in UNTRIED_PORTS:
         listening = []
         try:
             for distance in (0, *PORT_DISTANCES):
