@@ -226,10 +226,8 @@ static void make_room(struct ist_uid_server *server)
     listen_again(server, false);
 }
 
-struct ist_uid_connection *ist_uid_connect(struct ist_uid_server *server, int fd)
+static void add_connection(struct ist_uid_server *server, struct ist_uid_connection *connection, int fd)
 {
-    struct ist_uid_connection *connection = calloc(1, sizeof *connection);
-    if (connection == NULL) return NULL;
     connection->fd = fd;
     connection->pe = -1;
     connection->since_ms = ist_uid_now_ms();
@@ -238,6 +236,12 @@ struct ist_uid_connection *ist_uid_connect(struct ist_uid_server *server, int fd
     /* The list is consistent at any time, because the process may fork now. */
     ist_store_release(&server->connections, connection);
     if (++server->n_strangers > MOST_STRANGERS) close_oldest_stranger(server);
+}
+
+struct ist_uid_connection *ist_uid_connect(struct ist_uid_server *server, int fd)
+{
+    struct ist_uid_connection *connection = calloc(1, sizeof *connection);
+    if (connection != NULL) add_connection(server, connection, fd);
     return connection;
 }
 
@@ -256,15 +260,19 @@ struct ist_uid_connection *ist_uid_connect_root(struct ist_uid_server *server, i
 
 void ist_uid_accept(struct ist_uid_server *server)
 {
-    int fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) make_room(server);
-    if (fd < 0) return;
-    struct ist_uid_connection *connection = ist_uid_connect(server, fd);
+    struct ist_uid_connection *connection = calloc(1, sizeof *connection);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
-    if (connection == NULL) {
-        close(fd);
+    if (connection == NULL) { /* the peer waits in the queue: there may be memory again */
+        listen_again(server, false);
         return;
     }
+    int fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) make_room(server);
+    if (fd < 0) {
+        free(connection);
+        return;
+    }
+    add_connection(server, connection, fd);
     if (epoll_ctl(server->events, EPOLL_CTL_ADD, fd, &event) != 0) {
         close_connection(server, connection);
         return;

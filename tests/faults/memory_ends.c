@@ -594,7 +594,7 @@ static void list(void)
 int main(int argc, char **argv)
 {
     const struct routine *routine = routines;
-    const char *rank = getenv("PMIX_RANK");
+    const char *rank = getenv(getenv("PMIX_RANK") != NULL ? "PMIX_RANK" : "RANK");
     if (argc == 1) list();
     if (argc < 6 || rank == NULL) return argc != 1;
     while (strcmp(routine->name, argv[1]) != 0)

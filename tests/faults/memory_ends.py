@@ -1,18 +1,28 @@
 #!/usr/bin/env python3
 """memory_ends.py --program PATH --run ISTHMUS-RUN --preload DOUBLE [--routine R,...] [--transports T] [--step N]
-[--victim PE,...] [--stays 0,1] [--pes N] [--verbose]: private memory, mappings and descriptors of one PE end at the
-k-th attempt, for each k, during each routine that allocates (memory_ends.c). Afterwards all PEs agree and nothing is
-held that was not before, or one message has ended all PEs. As SQLite does it, the loop over k ends when a run meets no
-failure. A routine that can be repeated is tried with every k in one job; one that cannot, with a job for each k, or
-for each STEP-th. Prints how many failures each routine has met."""
+[--victim PE,...] [--stays 0,1] [--pes N] [--torchrun] [--verbose]: private memory, mappings and descriptors of one PE
+end at the k-th attempt, for each k, during each routine that allocates (memory_ends.c). Afterwards all PEs agree and
+nothing is held that was not before, or one message has ended all PEs. As SQLite does it, the loop over k ends when a
+run meets no failure. A routine that can be repeated is tried with every k in one job; one that cannot, with a job for
+each k, or for each STEP-th. Prints how many failures each routine has met."""
 import argparse
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import time
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS), str(TESTS / "launch")]
+sys.dont_write_bytecode = True  # the source tree stays as it is
+import pmi  # noqa: E402
+import processes  # noqa: E402
 
 LIMIT_S = 60  # a busy machine
+LEARN_S = 4
 MOST_ATTEMPTS = 5000
 OURS = re.compile(r"^isthmus: (?!warning|info|PE \d+: (?:warning|info))", re.M)
 END = re.compile(r"^memory ends: (\d+) failures, the last at attempt (-?\d+)$", re.M)
@@ -29,8 +39,10 @@ def run_job(args, routine, victim, first, stays, note):
     if args.transports:
         env["ISTHMUS_TRANSPORTS"] = args.transports
     env["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"  # the double is before it
-    command = [args.run, "-n", str(args.pes), "env", "LD_PRELOAD=" + args.preload, args.program, routine, str(victim),
-               str(first), str(stays), note]
+    command = ["env", "LD_PRELOAD=" + args.preload, args.program, routine, str(victim), str(first), str(stays), note]
+    if args.torchrun:
+        return run_by_torchrun(args, command, env)
+    command[:0] = [args.run, "-n", str(args.pes)]
     try:
         job = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                              env=env, timeout=LIMIT_S, text=True, errors="replace")
@@ -38,6 +50,30 @@ def run_job(args, routine, victim, first, stays, note):
     except subprocess.TimeoutExpired as late:
         text = (late.stdout or b"").decode(errors="replace")
         raise Wrong(f"attempt {read_note(note)[0] - 1}: has not ended in {LIMIT_S} s\n{text}") from late
+
+
+def run_by_torchrun(args, command, env):
+    """The same by the variables that torchrun sets. As torchrun does, it ends all PEs once one has failed; before that
+    they have the time to learn it from each other."""
+    env.update(WORLD_SIZE=str(args.pes), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(pmi.master_port()[1]))
+    started = [processes.start(command, {**env, "RANK": str(pe)}) for pe in range(args.pes)]
+    end = time.monotonic() + LIMIT_S
+    while time.monotonic() < end and None in [process.poll() for process in started]:
+        if any(process.returncode for process in started):
+            end = min(end, time.monotonic() + LEARN_S)
+        time.sleep(0.02)
+    is_late = time.monotonic() > end and not any(process.returncode for process in started)
+    for process in reversed(started):  # those that PE 0 serves first: they would report its end
+        if process.returncode is None:
+            os.killpg(process.pid, signal.SIGKILL)
+    text = "".join(process.communicate()[0] for process in started)
+    if is_late:
+        raise Wrong(f"has not ended in {LIMIT_S} s\n{text}")
+    codes = [process.returncode for process in started]
+    if any(codes) and 0 in codes:
+        raise Wrong(f"the exit statuses are {codes}\n{text}")
+    crashes = [code for code in codes if code < 0 and code != -signal.SIGKILL]
+    return (crashes or [max(codes)])[0], text
 
 
 def read_note(note):
@@ -109,6 +145,7 @@ def main():
     parser.add_argument("--step", type=int, default=1)
     parser.add_argument("--victim", type=lambda text: [int(word) for word in text.split(",")])
     parser.add_argument("--stays", type=lambda text: [int(word) for word in text.split(",")], default=[0, 1])
+    parser.add_argument("--torchrun", action="store_true", help="a start by a unique id, without a launcher")
     parser.add_argument("--verbose", action="store_true")
     args = parser.parse_args()
     listed = subprocess.run([args.program], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()

@@ -53,6 +53,9 @@ def judge(limit, codes, output):
         return "some PEs end well"
     unserved = [report for report in reports if UNSERVED.match(report)]
     reports = [report for report in reports if report not in unserved]
+    # The claim of the report is a socket: a PE 0 without a descriptor for it cannot tell that another PE has it.
+    if len(reports) == 2 and any("cannot be reached; raise 'ulimit -n'" in report for report in reports):
+        reports = [report for report in reports if "cannot be reached" not in report]
     if len(reports) != 1 or len(unserved) > 1:
         return f"{len(reports)} reports, and {len(unserved)} that PE 0 cannot be reached"
     return None if re.search(CAUSES[limit], reports[0]) else "the report does not name the cause"
