@@ -74,12 +74,14 @@ static isthmus_status read_local_pes(struct pmix_boot *boot)
     pmix_proc_t job = proc_of(boot, PMIX_RANK_WILDCARD);
     pmix_value_t *value = NULL;
     char *text = NULL;
+    bool has_list = false;
     if (PMIx_Get(&job, PMIX_LOCAL_PEERS, NULL, 0, &value) == PMIX_SUCCESS) {
-        if (value->type == PMIX_STRING && value->data.string != NULL) text = strdup(value->data.string);
+        has_list = value->type == PMIX_STRING && value->data.string != NULL;
+        if (has_list) text = strdup(value->data.string);
         PMIX_VALUE_RELEASE(value);
     }
     boot->base.local_pes = calloc((size_t)boot->base.n_pes, sizeof *boot->base.local_pes);
-    if (boot->base.local_pes == NULL) {
+    if (boot->base.local_pes == NULL || (has_list && text == NULL)) { /* and not: this PE is alone */
         free(text);
         return ist_fail_memory("%d peers", boot->base.n_pes);
     }
