@@ -81,7 +81,7 @@ static isthmus_status read_local_pes(struct pmix_boot *boot)
         PMIX_VALUE_RELEASE(value);
     }
     boot->base.local_pes = calloc((size_t)boot->base.n_pes, sizeof *boot->base.local_pes);
-    if (boot->base.local_pes == NULL || (has_list && text == NULL)) { /* and not: this PE is alone */
+    if (boot->base.local_pes == NULL || (has_list && text == NULL)) { /* not the list of a PE that is alone */
         free(text);
         return ist_fail_memory("%d peers", boot->base.n_pes);
     }

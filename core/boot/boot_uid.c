@@ -474,7 +474,7 @@ isthmus_status ist_boot_uid_open(const struct ist_config *config, const struct i
         uid->host = boot->seat.here;
         status = ist_uid_server_start(uid, &boot->seat.patience);
     }
-    bool is_unserved = serves && status != ISTHMUS_OK; /* nobody is there to be told */
+    bool is_unserved = serves && status != ISTHMUS_OK; /* no server can tell the other PEs */
     ist_uid_server_seat(uid, request->pe, request->n_pes);
     if (status == ISTHMUS_OK) status = enter(boot);
     if (status == ISTHMUS_OK) status = start_listening(boot);

@@ -243,7 +243,7 @@ isthmus_status ist_segment_expose_late(ist_boot *boot, const char *card_key, uin
         return ist_fail(ISTHMUS_ERR_LIMIT,
                         "%s: %u symmetric buffers are registered already, which is the limit; unregister one before",
                         name, IST_MAX_SEGMENTS - ist_segments.n_at_start);
-    ist_store_release(&ist_segments.look_closer, true);
+    ist_store_release(&ist_segments.needs_full_search, true);
     isthmus_status status = expose(free, name, mem, mem->length_bytes);
     ist_late_key(key, sizeof key, card_key, number);
     if (status == ISTHMUS_OK) status = publish_extent(boot, key, free, 0);
@@ -329,10 +329,10 @@ void ist_segment_leave_out(uint32_t id, struct ist_blob spans)
     if (spans.length_bytes == 0) return;
     ist_segments.list[id].left_out = spans;
     ist_segments.list[id].plain_bytes = 0;
-    ist_segments.look_closer = true;
+    ist_segments.needs_full_search = true;
 }
 
-static IST_COLD int look_closer(const void *addr, size_t length_bytes)
+static IST_COLD int search_all(const void *addr, size_t length_bytes)
 {
     const int s = ist_segment_around(addr, length_bytes);
     if (s < 0) return -1;
@@ -348,7 +348,7 @@ int ist_segment_of(const void *addr, size_t length_bytes)
         uintptr_t offset = (uintptr_t)addr - (uintptr_t)segment->mem.addr;
         if (offset < segment->plain_bytes && length_bytes <= segment->plain_bytes - offset) return (int)s;
     }
-    return IST_UNLIKELY(ist_load_relaxed(&ist_segments.look_closer)) ? look_closer(addr, length_bytes) : -1;
+    return IST_UNLIKELY(ist_load_relaxed(&ist_segments.needs_full_search)) ? search_all(addr, length_bytes) : -1;
 }
 
 uint64_t ist_segment_range(uint32_t id, uintptr_t *base)

@@ -62,8 +62,8 @@ struct ist_segment {
 extern struct ist_segments {
     struct ist_segment list[IST_MAX_SEGMENTS]; /* by id; mem.length_bytes 0: this PE has no such segment */
     uint32_t n, n_at_start;
-    bool look_closer;      /* spans of some are left out, or there have been late segments */
-    uint32_t late_changes; /* how often a late segment was shown or hidden */
+    bool needs_full_search; /* spans of some are left out, or there have been late segments */
+    uint32_t late_changes;  /* how often a late segment was shown or hidden */
 } ist_segments;
 
 /* Makes `mem` segment `id`, through every open transport that takes its kind; its first extent has first_bytes, or with

@@ -8,6 +8,7 @@ each k, or for each STEP-th. Prints how many failures each routine has met."""
 import argparse
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -57,12 +58,16 @@ def run_by_torchrun(args, command, env):
     they have the time to learn it from each other."""
     env.update(WORLD_SIZE=str(args.pes), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(pmi.master_port()[1]))
     started = [processes.start(command, {**env, "RANK": str(pe)}) for pe in range(args.pes)]
+    running = {os.pidfd_open(process.pid): process for process in started}
     end = time.monotonic() + LIMIT_S
-    while time.monotonic() < end and None in [process.poll() for process in started]:
-        if any(process.returncode for process in started):
-            end = min(end, time.monotonic() + LEARN_S)
-        time.sleep(0.02)
-    is_late = time.monotonic() > end and not any(process.returncode for process in started)
+    while running and time.monotonic() < end:
+        for ended in select.select(running, [], [], max(0, end - time.monotonic()))[0]:
+            if running.pop(ended).wait() != 0:
+                end = min(end, time.monotonic() + LEARN_S)
+            os.close(ended)
+    for left in running:
+        os.close(left)
+    is_late = not any(process.returncode for process in started) and bool(running)
     for process in reversed(started):  # those that PE 0 serves first: they would report its end
         if process.returncode is None:
             os.killpg(process.pid, signal.SIGKILL)

@@ -1,8 +1,8 @@
 /* R10: threads write to global variables beside init and finalize of a job by unique id, and no write is lost. The
  * library has threads of its own then: the one that serves the id, and each PE's connection to it.
  * Usage: r10_writers [blocked|unreadable]: blocked: the program has a thread that blocks all signals, so that no write
- * can be held back; the library warns of it. unreadable: finalize has no descriptor to read which threads do: no news,
- * for who has no descriptor left has another cause to read about. */
+ * can be held back; the library warns of it. unreadable: finalize has no descriptor to read which threads do: no
+ * warning, because such a process has, or will have, a message of its own about its descriptors. */
 #include "uid_job.h"
 
 #include <pthread.h>

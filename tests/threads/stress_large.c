@@ -94,7 +94,7 @@ void part_large_collectives(struct lane *lane)
 /* Where the sources are free before the data has arrived, they are written at once. */
 void part_large_rma(struct lane *lane)
 {
-    static const int nobody = -1;
+    static const int no_pe = -1;
     long back[LARGE], *there = lane->large_from_left, *source = lane->large_source;
     size_t way = random_below(&lane->random, 3 + FACES_COMPLETIONS);
     fill(lane, LARGE);
@@ -105,7 +105,7 @@ void part_large_rma(struct lane *lane)
     if (way == 0) shmem_remote_commit();
     if (way == 1) shmemx_remote_commit();
     if (way == 2) shmem_pe_quiet((const int[]){pe.right, pe.left}, 2);
-    if (way == 2) shmem_pe_quiet(&nobody, 0);
+    if (way == 2) shmem_pe_quiet(&no_pe, 0);
     if (way >= 3) faces_complete(way - 3);
     shmem_long_get_nbi(back, there, LARGE, pe.right);
     shmem_quiet();
