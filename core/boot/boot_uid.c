@@ -30,10 +30,11 @@ struct request { /* a look-up that waits for its reply */
 struct uid_boot {
     ist_boot base;
     struct ist_uid_seat seat;
-    struct ist_uid_way way;   /* to its server */
-    int root_pe;              /* the PE whose process is the root; -1: none */
-    char server[160];         /* for messages */
-    struct ist_uid_run *runs; /* the host of each PE */
+    struct ist_uid_way way;        /* to its server */
+    int root_pe;                   /* the PE whose process is the root; -1: none */
+    char server[160];              /* for messages */
+    char why[IST_UID_WHY_MAX + 1]; /* the reason of an end, as received */
+    struct ist_uid_run *runs;      /* the host of each PE */
     int n_runs;
     ist_boot_lost *lost;
     pthread_t listener;
@@ -74,11 +75,33 @@ static void end_this_pe(struct uid_boot *boot, const char *why, int exit_code)
     if (matters) boot->lost(why, exit_code);
 }
 
+/* Ends this PE as the server requests, which has sent boot->why. */
+static void end_as_told(struct uid_boot *boot, const struct ist_uid_head *head)
+{
+    end_this_pe(boot, head->value_bytes > 0 && head->id == 1 ? boot->why : NULL, head->code);
+}
+
+/* Receives a frame. *value is malloc'ed for a VALUE or a WELCOME, NULL if memory is short; what else has a value is the
+ * reason of an end, in boot->why. */
+static bool receive(struct uid_boot *boot, int64_t deadline_ms, struct ist_uid_head *head, void **value)
+{
+    if (!ist_uid_receive_head(boot->way.fd, deadline_ms, IST_UID_VALUE_MAX, head)) return false;
+    bool is_large = head->type == IST_UID_VALUE || head->type == IST_UID_WELCOME;
+    errno = EPROTO;
+    if (!is_large && head->value_bytes > IST_UID_WHY_MAX) return false;
+    *value = is_large ? malloc((size_t)head->value_bytes + 1) : NULL;
+    if (ist_uid_receive_value(boot->way.fd, deadline_ms, head, is_large ? *value : boot->why)) return true;
+    int error = errno;
+    free(*value);
+    errno = error;
+    return false;
+}
+
 /* Returns false after the last frame. */
 static bool take_frame(struct uid_boot *boot, const struct ist_uid_head *head, void *value)
 {
     bool is_last = head->type == IST_UID_END || head->type == IST_UID_BYE;
-    if (head->type == IST_UID_END) end_this_pe(boot, head->value_bytes > 0 && head->id == 1 ? value : NULL, head->code);
+    if (head->type == IST_UID_END) end_as_told(boot, head);
     pthread_mutex_lock(&boot->lock);
     if (head->type == IST_UID_VALUE)
         hand_over(boot, head, value);
@@ -98,11 +121,9 @@ static bool take_frame(struct uid_boot *boot, const struct ist_uid_head *head, v
 static bool hear_why(struct uid_boot *boot)
 {
     struct ist_uid_head head;
-    void *value;
-    if (boot->way.leader < 0 || boot->way.is_own || !ist_uid_ask_why(&boot->seat, &head, &value)) return false;
+    if (boot->way.leader < 0 || boot->way.is_own || !ist_uid_ask_why(&boot->seat, &head, boot->why)) return false;
     bool has_failed = head.type == IST_UID_REFUSED || head.type == IST_UID_END;
-    if (has_failed) end_this_pe(boot, head.value_bytes > 0 && head.id == 1 ? value : NULL, head.code);
-    free(value);
+    if (has_failed) end_as_told(boot, &head);
     return has_failed;
 }
 
@@ -122,7 +143,7 @@ static void *listen_to_server(void *argument)
     struct uid_boot *boot = argument;
     struct ist_uid_head head;
     void *value;
-    while (ist_uid_receive(boot->way.fd, -1, IST_UID_VALUE_MAX, &head, &value))
+    while (receive(boot, -1, &head, &value))
         if (!take_frame(boot, &head, value)) return NULL;
     lose_server(boot);
     pthread_mutex_lock(&boot->lock);
@@ -257,6 +278,7 @@ static isthmus_status uid_get(ist_boot *base, int pe, const char *key, void **ou
     if (status != ISTHMUS_OK) return status;
     if (!request.is_answered)
         return ist_fail(ISTHMUS_ERR_PEER_LOST, "cannot get the key '%s' of PE %d: the job has ended", key, pe);
+    if (request.value == NULL) return ist_fail_memory("the key '%s' of PE %d, %zu bytes", key, pe, request.value_bytes);
     *out = request.value;
     *out_bytes = request.value_bytes;
     return ISTHMUS_OK;
@@ -380,7 +402,9 @@ static isthmus_status read_welcome(struct uid_boot *boot, const struct ist_uid_h
 {
     const struct ist_uid_welcome *welcome = value;
     isthmus_status status;
-    if (!ist_uid_welcome_check(value, head->value_bytes, boot->base.pe, boot->base.n_pes))
+    if (value == NULL)
+        status = ist_fail_memory("the hosts of the job, %u bytes", (unsigned)head->value_bytes);
+    else if (!ist_uid_welcome_check(value, head->value_bytes, boot->base.pe, boot->base.n_pes))
         status = ist_fail(ISTHMUS_ERR_VERSION, "the reply of %s is damaged; use one version of Isthmus on all PEs",
                           boot->server);
     else
@@ -403,9 +427,9 @@ static isthmus_status enter(struct uid_boot *boot)
     isthmus_status status = ist_uid_join(&boot->seat, &boot->way);
     if (status != ISTHMUS_OK) return status;
     name_server(boot);
-    if (!ist_uid_receive(boot->way.fd, deadline_ms, IST_UID_VALUE_MAX, &head, &value)) {
+    if (!receive(boot, deadline_ms, &head, &value)) {
         int error = errno;
-        if (boot->way.leader < 0 || boot->way.is_own || !ist_uid_ask_why(&boot->seat, &head, &value)) {
+        if (boot->way.leader < 0 || boot->way.is_own || !ist_uid_ask_why(&boot->seat, &head, boot->why)) {
             errno = error;
             return ist_uid_fail_answer(boot->server);
         }
@@ -414,10 +438,9 @@ static isthmus_status enter(struct uid_boot *boot)
     boot->is_over = true;
     status = head.id == 1 && head.value_bytes > 0 ? ISTHMUS_ERR_UNREACHABLE : ISTHMUS_ERR_PEER_LOST;
     if (head.value_bytes > 0)
-        (void)ist_fail(status, "%s", (const char *)value);
+        (void)ist_fail(status, "%s", boot->why);
     else
         (void)ist_fail(status, "PE %d has ended the job", head.pe);
-    free(value);
     return status;
 }
 

@@ -13,7 +13,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 64 << 10, MOST_STRANGERS = 4096, SWEEP_MS = 250 };
+enum { READ_BYTES = 64 << 10, MOST_STRANGERS = 4096, SWEEP_MS = 250, SHORT_TRIES = 8 };
+enum {
+    HELLO_BYTES = sizeof(struct ist_uid_head) + sizeof(struct ist_uid_hello),
+    /* room that other frames leave, so that the end of the job can be sent when memory has ended */
+    END_BYTES = sizeof(struct ist_uid_head) + IST_UID_WHY_MAX,
+    FIRST_OUT_BYTES = 2 * END_BYTES
+};
 
 /* ---- out ---- */
 
@@ -51,16 +57,20 @@ static void flush_out(struct ist_uid_server *server, struct ist_uid_connection *
 
 static void append(struct ist_uid_connection *connection, const void *bytes, size_t n_bytes)
 {
-    if (n_bytes > 0) memcpy(connection->out + connection->out_used, bytes, n_bytes);
+    if (bytes != NULL) memcpy(connection->out + connection->out_used, bytes, n_bytes);
     connection->out_used += n_bytes;
 }
 
 void ist_uid_queue(struct ist_uid_server *server, struct ist_uid_connection *connection,
                    const struct ist_uid_head *head, const char *key, const void *value)
 {
+    bool is_end = head->type == IST_UID_END || head->type == IST_UID_REFUSED || head->type == IST_UID_ABORT;
     size_t needed = connection->out_used + sizeof *head + head->key_bytes + head->value_bytes;
-    if (!reserve(&connection->out, &connection->out_room, needed)) {
-        shutdown(connection->fd, SHUT_RDWR); /* handled as lost */
+    if (!reserve(&connection->out, &connection->out_room, needed + (is_end ? 0 : END_BYTES))) {
+        if (is_end)
+            shutdown(connection->fd, SHUT_RDWR); /* it has been told before */
+        else
+            ist_uid_no_memory(server, needed);
         return;
     }
     append(connection, head, sizeof *head);
@@ -86,6 +96,14 @@ static bool is_acceptable(const struct ist_uid_connection *connection, const str
     return head->key_bytes <= IST_UID_KEY_MAX && head->value_bytes <= IST_UID_VALUE_MAX;
 }
 
+/* The job has failed, and what else arrives here is dropped. */
+static void take_no_more(struct ist_uid_server *server, struct ist_uid_connection *connection, size_t n_bytes)
+{
+    ist_uid_no_memory(server, n_bytes);
+    connection->is_last = true;
+    flush_out(server, connection);
+}
+
 /* Handles the complete frames at the front of the input. Returns false if they are not frames of this protocol. */
 static bool take_frames(struct ist_uid_server *server, struct ist_uid_connection *connection)
 {
@@ -96,7 +114,8 @@ static bool take_frames(struct ist_uid_server *server, struct ist_uid_connection
         if (!is_acceptable(connection, &head)) return false;
         size_t frame_bytes = sizeof head + head.key_bytes + head.value_bytes;
         if (connection->in_used - at < frame_bytes) {
-            if (!reserve(&connection->in, &connection->in_room, at + frame_bytes)) return false;
+            if (!reserve(&connection->in, &connection->in_room, at + frame_bytes))
+                take_no_more(server, connection, at + frame_bytes);
             break;
         }
         char key[IST_UID_KEY_MAX + 1];
@@ -119,8 +138,11 @@ static bool take_frames(struct ist_uid_server *server, struct ist_uid_connection
 bool ist_uid_take(struct ist_uid_server *server, struct ist_uid_connection *connection, const void *bytes,
                   size_t n_bytes)
 {
-    if (n_bytes == 0) return true;
-    if (!reserve(&connection->in, &connection->in_room, connection->in_used + n_bytes)) return false;
+    if (n_bytes == 0 || connection->is_last) return true;
+    if (!reserve(&connection->in, &connection->in_room, connection->in_used + n_bytes)) {
+        take_no_more(server, connection, connection->in_used + n_bytes);
+        return true;
+    }
     memcpy(connection->in + connection->in_used, bytes, n_bytes);
     connection->in_used += n_bytes;
     return take_frames(server, connection);
@@ -143,7 +165,7 @@ static void read_from(struct ist_uid_server *server, struct ist_uid_connection *
 {
     char bytes[READ_BYTES];
     bool is_stranger = connection->link == IST_UID_FROM_STRANGER;
-    size_t room = is_stranger ? sizeof(struct ist_uid_head) + sizeof(struct ist_uid_hello) : sizeof bytes;
+    size_t room = is_stranger ? HELLO_BYTES : sizeof bytes;
     ssize_t n = recv(connection->fd, bytes, room, 0);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (n <= 0 || !ist_uid_take(server, connection, bytes, (size_t)n)) close_connection(server, connection);
@@ -226,6 +248,27 @@ static void make_room(struct ist_uid_server *server)
     listen_again(server, false);
 }
 
+static void connection_free(struct ist_uid_connection *connection)
+{
+    free(connection->in);
+    free(connection->out);
+    free(connection);
+}
+
+/* Returns NULL if memory is short. */
+static struct ist_uid_connection *connection_new(void)
+{
+    struct ist_uid_connection *connection = calloc(1, sizeof *connection);
+    if (connection == NULL) return NULL;
+    connection->in = malloc(HELLO_BYTES);
+    connection->out = malloc(FIRST_OUT_BYTES);
+    connection->in_room = HELLO_BYTES;
+    connection->out_room = FIRST_OUT_BYTES;
+    if (connection->in != NULL && connection->out != NULL) return connection;
+    connection_free(connection);
+    return NULL;
+}
+
 static void add_connection(struct ist_uid_server *server, struct ist_uid_connection *connection, int fd)
 {
     connection->fd = fd;
@@ -238,9 +281,25 @@ static void add_connection(struct ist_uid_server *server, struct ist_uid_connect
     if (++server->n_strangers > MOST_STRANGERS) close_oldest_stranger(server);
 }
 
+/* Returns false if the system has no memory to report what arrives there. */
+static bool add_to_events(const struct ist_uid_server *server, struct ist_uid_connection *connection)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
+    return epoll_ctl(server->events, EPOLL_CTL_ADD, connection->fd, &event) == 0 || errno == EEXIST;
+}
+
+/* Connections made while the system had too little memory. */
+static void watch_strangers(struct ist_uid_server *server)
+{
+    bool has_memory = true;
+    for (struct ist_uid_connection *at = server->connections; at != NULL && has_memory; at = at->next)
+        has_memory = at->link != IST_UID_FROM_STRANGER || at->is_closed || add_to_events(server, at);
+    listen_again(server, has_memory);
+}
+
 struct ist_uid_connection *ist_uid_connect(struct ist_uid_server *server, int fd)
 {
-    struct ist_uid_connection *connection = calloc(1, sizeof *connection);
+    struct ist_uid_connection *connection = connection_new();
     if (connection != NULL) add_connection(server, connection, fd);
     return connection;
 }
@@ -248,47 +307,42 @@ struct ist_uid_connection *ist_uid_connect(struct ist_uid_server *server, int fd
 struct ist_uid_connection *ist_uid_connect_root(struct ist_uid_server *server, int fd)
 {
     struct ist_uid_connection *connection = ist_uid_connect(server, fd);
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
     if (connection == NULL) return NULL;
     server->n_strangers--;
     connection->link = IST_UID_FROM_ROOT;
     server->root = connection;
-    if (server->events >= 0 && epoll_ctl(server->events, EPOLL_CTL_ADD, fd, &event) != 0) return NULL;
+    if (server->events >= 0 && !add_to_events(server, connection)) return NULL;
     ist_uid_keep_alive(fd);
     return connection;
 }
 
 void ist_uid_accept(struct ist_uid_server *server)
 {
-    struct ist_uid_connection *connection = calloc(1, sizeof *connection);
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
+    struct ist_uid_connection *connection = connection_new();
     if (connection == NULL) { /* the peer waits in the queue: there may be memory again */
+        if (++server->n_short > SHORT_TRIES) ist_uid_no_memory(server, sizeof *connection);
         listen_again(server, false);
         return;
     }
+    server->n_short = 0;
     int fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) make_room(server);
     if (fd < 0) {
-        free(connection);
+        connection_free(connection);
         return;
     }
     add_connection(server, connection, fd);
-    if (epoll_ctl(server->events, EPOLL_CTL_ADD, fd, &event) != 0) {
-        close_connection(server, connection);
-        return;
-    }
+    if (!add_to_events(server, connection)) listen_again(server, false);
     if (!server->is_leader) ist_uid_keep_alive(fd); /* a leader's peers are on this host */
     send_challenge(server, connection);
 }
 
-static void connection_free(struct ist_uid_server *server, struct ist_uid_connection *connection)
+static void drop_connection(struct ist_uid_server *server, struct ist_uid_connection *connection)
 {
     server->n_strangers -= connection->link == IST_UID_FROM_STRANGER;
     epoll_ctl(server->events, EPOLL_CTL_DEL, connection->fd, NULL);
     close(connection->fd);
-    free(connection->in);
-    free(connection->out);
-    free(connection);
+    connection_free(connection);
 }
 
 bool ist_uid_needs_sweep(const struct ist_uid_server *server)
@@ -318,9 +372,9 @@ void ist_uid_sweep(struct ist_uid_server *server)
         struct ist_uid_connection *connection = server->closed;
         server->closed = connection->next_closed;
         unlink_connection(server, connection);
-        connection_free(server, connection);
+        drop_connection(server, connection);
     }
-    if (server->deaf_until_ms > 0 && ist_uid_now_ms() >= server->deaf_until_ms) listen_again(server, true);
+    if (server->deaf_until_ms > 0 && ist_uid_now_ms() >= server->deaf_until_ms) watch_strangers(server);
 }
 
 void ist_uid_connections_fini(struct ist_uid_server *server)
@@ -329,6 +383,6 @@ void ist_uid_connections_fini(struct ist_uid_server *server)
     while (server->connections != NULL) {
         struct ist_uid_connection *connection = server->connections;
         server->connections = connection->next;
-        connection_free(server, connection);
+        drop_connection(server, connection);
     }
 }

@@ -68,13 +68,14 @@ static void fail(struct ist_uid_server *server, const char *fmt, ...)
     end_all(server, -1, EXIT_FAILURE, why);
 }
 
-/* A leader that cannot go on closes its connections: the root and its PEs handle it as lost. */
-void ist_uid_job_no_memory(struct ist_uid_server *server, size_t n_bytes)
+void ist_uid_no_memory(struct ist_uid_server *server, size_t n_bytes)
 {
-    if (!server->is_leader)
-        fail(server, "no memory for %zu bytes in the process that serves the unique id", n_bytes);
-    else if (server->root != NULL)
-        (void)shutdown(server->root->fd, SHUT_RDWR);
+    if (server->is_leader)
+        ist_uid_leader_fail(server, "no memory for %zu bytes in process %d on %s, which serves the PEs of that host",
+                            n_bytes, (int)getpid(), ist_host_name());
+    else
+        fail(server, "no memory for %zu bytes in process %d on %s, which serves the unique id", n_bytes, (int)getpid(),
+             ist_host_name());
 }
 
 /* Writes "PE 2, PE 5 and 3 more": the members for which `has` is false. */
@@ -241,7 +242,7 @@ static void welcome_all(struct ist_uid_server *server)
     int *host_of = calloc(n_pes, sizeof *host_of);
     job->deadline_ms = -1;
     if (sorted == NULL || runs == NULL || host_of == NULL || !welcome_hosts(server, sorted, runs, host_of))
-        fail(server, "no memory for a job of %d PEs in the process that serves its unique id", job->n_pes);
+        ist_uid_no_memory(server, n_pes * (sizeof *sorted + sizeof *runs + sizeof *host_of));
     free(sorted);
     free(runs);
     free(host_of);
@@ -255,14 +256,17 @@ static void set_deadline(struct ist_uid_server *server)
 }
 
 /* The first HELLO sets the number of PEs. */
-static bool begin_job(struct ist_uid_server *server, const struct ist_uid_hello *hello)
+static bool begin_job(struct ist_uid_server *server, int n_pes)
 {
     struct ist_uid_job *job = &server->job;
     if (job->n_pes > 0) return true;
-    if (hello->n_pes < 1 || hello->n_pes > IST_BOOT_MOST_PES) return false;
-    job->members = calloc((size_t)hello->n_pes, sizeof *job->members);
-    if (job->members == NULL) return false;
-    job->n_pes = hello->n_pes;
+    if (n_pes < 1 || n_pes > IST_BOOT_MOST_PES) return false;
+    job->members = calloc((size_t)n_pes, sizeof *job->members);
+    if (job->members == NULL) {
+        ist_uid_no_memory(server, (size_t)n_pes * sizeof *job->members);
+        return false;
+    }
+    job->n_pes = n_pes;
     set_deadline(server);
     return true;
 }
@@ -278,7 +282,7 @@ void ist_uid_job_full(struct ist_uid_server *server)
     }
     if (server->is_leader || (job->n_pes > 0 && job->n_joined == job->n_pes)) return;
     /* The reason is for all PEs, and none may have joined yet. */
-    if (!begin_job(server, &(struct ist_uid_hello){.n_pes = ist_load_acquire(&server->own_n_pes)})) return;
+    if (!begin_job(server, ist_load_acquire(&server->own_n_pes))) return;
     fail(server,
          "process %d on %s, which serves the unique id, has no descriptor for the connection after %d: accept: %s; it "
          "needs one for each host and for each PE of its own host, raise 'ulimit -n'",
@@ -321,7 +325,7 @@ static void join(struct ist_uid_server *server, struct ist_uid_connection *conne
 {
     struct ist_uid_job *job = &server->job;
     bool is_own = connection->link == IST_UID_FROM_APPLICANT;
-    if (!job->has_failed && !begin_job(server, hello))
+    if (!job->has_failed && !begin_job(server, hello->n_pes))
         fail(server, "a process passed a job size of %d; valid: 1 and more", (int)hello->n_pes);
     if (!job->has_failed && is_same_process(job, hello) && job->n_joined < job->n_pes) {
         if (is_own) connection->link = IST_UID_FROM_PE;
@@ -369,7 +373,7 @@ static void greet(struct ist_uid_server *server, struct ist_uid_connection *conn
         break;
     case IST_UID_ORPHAN: answer_orphan(server, connection, hello); break;
     case IST_UID_FAILED:
-        if (!server->job.has_failed && begin_job(server, hello)) end_all(server, -1, EXIT_FAILURE, "");
+        if (!server->job.has_failed && begin_job(server, hello->n_pes)) end_all(server, -1, EXIT_FAILURE, "");
         has_connected(&server->job, hello->pe);
         ist_uid_refuse(server, connection, hello->pe);
         break;
@@ -452,6 +456,11 @@ static void leader_frame(struct ist_uid_server *server, struct ist_uid_connectio
     }
     if (head->type == IST_UID_GET) {
         get(server, leader, head, key);
+        return;
+    }
+    if (head->type == IST_UID_ABORT) { /* also before any PE has joined */
+        (void)begin_job(server, ist_load_acquire(&server->own_n_pes));
+        end_all(server, head->pe, head->code, "");
         return;
     }
     if (head->pe < 0 || head->pe >= server->job.n_pes || server->job.members[head->pe].connection != leader) return;

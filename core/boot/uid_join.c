@@ -17,13 +17,12 @@
 #include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { RETRY_MS = 50, GATE_RETRY_MS = 5, GRACE_MS = 5000, WHY_MS = 5000, BACKLOG = 4096 };
+enum { RETRY_MS = 50, GATE_RETRY_MS = 5, GRACE_MS = 5000, WHY_MS = 5000, BACKLOG = 4096, HANDSHAKE_BYTES = 64 };
 
 int ist_uid_wait_ms(uint64_t timeout_s)
 {
@@ -160,18 +159,17 @@ isthmus_status ist_uid_fail_answer(const char *server)
     return ist_fail_errno(ISTHMUS_ERR_UNREACHABLE, "%s does not answer", server);
 }
 
-/* Receives a frame of this type and length. */
+/* Receives a frame of this type and length, HANDSHAKE_BYTES at most. */
 static isthmus_status receive_exactly(const struct ist_uid_seat *seat, int fd, int64_t deadline_ms,
                                       struct ist_uid_head *head, void *out)
 {
     struct ist_uid_head wanted = *head;
-    void *value;
-    if (!ist_uid_receive(fd, deadline_ms, wanted.value_bytes, head, &value))
-        return ist_uid_fail_answer(seat->root_name);
-    bool is_wanted = head->type == wanted.type && head->value_bytes == wanted.value_bytes;
-    if (is_wanted) memcpy(out, value, wanted.value_bytes);
-    free(value);
-    if (is_wanted) return ISTHMUS_OK;
+    char value[HANDSHAKE_BYTES + 1];
+    if (!ist_uid_receive(fd, deadline_ms, wanted.value_bytes, head, value)) return ist_uid_fail_answer(seat->root_name);
+    if (head->type == wanted.type && head->value_bytes == wanted.value_bytes) {
+        memcpy(out, value, wanted.value_bytes);
+        return ISTHMUS_OK;
+    }
     if (head->type == IST_UID_STRANGER)
         return ist_fail(ISTHMUS_ERR_UNREACHABLE,
                         "this unique id is of another job: its secret is wrong; pass the same bytes to all PEs");
@@ -324,25 +322,25 @@ isthmus_status ist_uid_join(const struct ist_uid_seat *seat, struct ist_uid_way 
 }
 
 static bool request_from_root(const struct ist_uid_seat *seat, enum ist_uid_role role, int64_t deadline_ms,
-                              struct ist_uid_head *head, void **value)
+                              struct ist_uid_head *head, char *why)
 {
     int fd = -1;
     if (go_to_root(seat, role, deadline_ms, &fd) != ISTHMUS_OK) return false;
-    bool has_answer = ist_uid_receive(fd, deadline_ms, IST_UID_VALUE_MAX, head, value);
+    bool has_answer = ist_uid_receive(fd, deadline_ms, IST_UID_WHY_MAX, head, why);
     close(fd);
     return has_answer;
 }
 
-bool ist_uid_ask_why(const struct ist_uid_seat *seat, struct ist_uid_head *head, void **value)
+bool ist_uid_ask_why(const struct ist_uid_seat *seat, struct ist_uid_head *head, char *why)
 {
-    return request_from_root(seat, IST_UID_ORPHAN, ist_uid_now_ms() + WHY_MS, head, value);
+    return request_from_root(seat, IST_UID_ORPHAN, ist_uid_now_ms() + WHY_MS, head, why);
 }
 
 static void report_to_root(const struct ist_uid_seat *seat)
 {
     struct ist_uid_head head;
-    void *value;
-    if (request_from_root(seat, IST_UID_FAILED, reply_deadline_ms(seat), &head, &value)) free(value);
+    char why[IST_UID_WHY_MAX + 1]; /* this PE's own is reported */
+    (void)request_from_root(seat, IST_UID_FAILED, reply_deadline_ms(seat), &head, why);
 }
 
 /* The thread's own table of descriptors has room, whatever the process has open. */

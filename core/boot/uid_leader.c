@@ -3,6 +3,7 @@
  * Also the end of a job, as root and leaders distribute it. */
 #include "core/boot/uid_server_priv.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,19 @@ static void end_here(struct ist_uid_server *server, const struct ist_uid_head *h
              why);
     job->deadline_ms = ist_uid_now_ms() + LINGER_MS; /* for PEs that connect later */
     ist_uid_spread_end(server, head->pe, true);
+}
+
+void ist_uid_leader_fail(struct ist_uid_server *server, const char *fmt, ...)
+{
+    const struct ist_uid_head head = {.id = 1, .pe = -1, .code = EXIT_FAILURE};
+    char why[sizeof server->job.why];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(why, sizeof why, fmt, args);
+    va_end(args);
+    pass_up(server, IST_UID_ABORT, server->job.server_pe,
+            head.code); /* first: the PEs of this process end on receipt */
+    end_here(server, &head, why, strlen(why));
 }
 
 /* ---- PEs of this host ---- */
@@ -199,12 +213,9 @@ void ist_uid_leader_frame(struct ist_uid_server *server, struct ist_uid_connecti
 
 static void lose_root(struct ist_uid_server *server)
 {
-    char why[sizeof server->job.why];
-    struct ist_uid_head head = {.id = 1, .pe = -1, .code = EXIT_FAILURE};
     server->root = NULL;
-    if (ist_uid_leader_is_over(server)) return;
-    snprintf(why, sizeof why, "%s has ended without finalizing", server->root_name);
-    end_here(server, &head, why, strlen(why));
+    if (!ist_uid_leader_is_over(server))
+        ist_uid_leader_fail(server, "%s has ended without finalizing", server->root_name);
 }
 
 void ist_uid_leader_lost(struct ist_uid_server *server, struct ist_uid_connection *connection)

@@ -100,7 +100,7 @@ struct ist_uid_job {
     bool has_failed, has_reporter; /* a PE was chosen to report the reason */
     bool is_late;                  /* the time to join has passed */
     int code;                      /* exit code of a failed job */
-    char why[400];
+    char why[IST_UID_WHY_MAX + 1];
     int64_t deadline_ms; /* -1: no deadline */
 };
 
@@ -122,6 +122,7 @@ struct ist_uid_server {
     int n_strangers;
     int64_t next_sweep_ms; /* closes strangers that took too long */
     int64_t deaf_until_ms; /* accepts no connection until then; 0: does */
+    int n_short;           /* so many times in turn there was no memory for a connection */
     struct ist_uid_store store;
     struct ist_uid_job job;
     uint64_t n_frames, n_connections; /* received; of the job */
@@ -163,7 +164,6 @@ void ist_uid_job_lost(struct ist_uid_server *server, struct ist_uid_connection *
 void ist_uid_job_late(struct ist_uid_server *server); /* the deadline has passed */
 /* PEs have all descriptors, and more want to connect. */
 void ist_uid_job_full(struct ist_uid_server *server);
-void ist_uid_job_no_memory(struct ist_uid_server *server, size_t n_bytes);
 bool ist_uid_job_is_over(const struct ist_uid_server *server);
 /* Returns true if PEs have still to connect to be notified that the job has failed. */
 bool ist_uid_job_awaits(const struct ist_uid_job *job);
@@ -173,6 +173,11 @@ void ist_uid_leader_frame(struct ist_uid_server *server, struct ist_uid_connecti
                           const struct ist_uid_head *head, const char *key, const void *value);
 void ist_uid_leader_lost(struct ist_uid_server *server, struct ist_uid_connection *connection);
 bool ist_uid_leader_is_over(const struct ist_uid_server *server);
+
+/* The job fails, because this server has no memory for so many bytes. */
+void ist_uid_no_memory(struct ist_uid_server *server, size_t n_bytes);
+/* The same in a leader, for this reason, which a PE of its host reports. */
+void ist_uid_leader_fail(struct ist_uid_server *server, const char *fmt, ...) IST_PRINTF(2, 3);
 
 /* The job fails: queues the reason on all connections of the job. If report is true, the first one reports it. The
  * connection of PE `pe`, and then that of this process, get it last, because these processes end on receipt. */

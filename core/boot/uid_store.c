@@ -158,7 +158,7 @@ void ist_uid_put(struct ist_uid_server *server, int pe, const char *key, const v
     void *bytes = malloc(value_bytes + 1u);
     if (entry == NULL || bytes == NULL) {
         free(bytes);
-        ist_uid_job_no_memory(server, value_bytes);
+        ist_uid_no_memory(server, value_bytes);
         return;
     }
     if (entry->has_value && entry->is_shared && !is_copy) spread_forget(server, pe, key, NULL);
@@ -183,7 +183,7 @@ void ist_uid_get(struct ist_uid_server *server, struct ist_uid_connection *conne
     }
     struct ist_uid_waiter *waiter = entry != NULL ? calloc(1, sizeof *waiter) : NULL;
     if (waiter == NULL) {
-        ist_uid_job_no_memory(server, sizeof *entry);
+        ist_uid_no_memory(server, sizeof *entry);
         return;
     }
     struct ist_uid_head ask = head_for(IST_UID_GET, head->pe, key, 0);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -70,20 +69,30 @@ static bool receive_bytes(int fd, int64_t deadline_ms, void *out, size_t n_bytes
     return true;
 }
 
-bool ist_uid_receive(int fd, int64_t deadline_ms, uint32_t max_bytes, struct ist_uid_head *head, void **value)
+bool ist_uid_receive_head(int fd, int64_t deadline_ms, uint32_t max_bytes, struct ist_uid_head *head)
 {
     if (!receive_bytes(fd, deadline_ms, head, sizeof *head)) return false;
     errno = EPROTO;
-    if (head->key_bytes != 0 || head->value_bytes > max_bytes) return false;
-    char *bytes = malloc((size_t)head->value_bytes + 1);
-    if (bytes == NULL) return false;
-    if (!receive_bytes(fd, deadline_ms, bytes, head->value_bytes)) {
-        free(bytes);
-        return false;
+    return head->key_bytes == 0 && head->value_bytes <= max_bytes;
+}
+
+bool ist_uid_receive_value(int fd, int64_t deadline_ms, const struct ist_uid_head *head, char *out)
+{
+    char dropped[512];
+    if (out != NULL) {
+        out[head->value_bytes] = '\0';
+        return receive_bytes(fd, deadline_ms, out, head->value_bytes);
     }
-    bytes[head->value_bytes] = '\0';
-    *value = bytes;
+    for (size_t left = head->value_bytes, n; left > 0; left -= n) {
+        n = left < sizeof dropped ? left : sizeof dropped;
+        if (!receive_bytes(fd, deadline_ms, dropped, n)) return false;
+    }
     return true;
+}
+
+bool ist_uid_receive(int fd, int64_t deadline_ms, uint32_t max_bytes, struct ist_uid_head *head, char *out)
+{
+    return ist_uid_receive_head(fd, deadline_ms, max_bytes, head) && ist_uid_receive_value(fd, deadline_ms, head, out);
 }
 
 /* ---- welcomes: malloc'ed, or copied to an aligned place ---- */

@@ -15,7 +15,9 @@
 #include "core/base/mac.h"
 #include "core/boot/uid.h"
 
-enum { IST_UID_PROTOCOL = 0x49530005, IST_UID_KEY_MAX = 128, IST_UID_VALUE_MAX = 64 << 20 };
+/* IST_UID_WHY_MAX: the longest reason of an end. Both ends have room for it at any time, because the reason may be that
+ * there is no more memory. */
+enum { IST_UID_PROTOCOL = 0x49530005, IST_UID_KEY_MAX = 128, IST_UID_VALUE_MAX = 64 << 20, IST_UID_WHY_MAX = 399 };
 
 enum ist_uid_frame_type {
     /* PE to server; leader to root, with the PE in the head */
@@ -106,10 +108,13 @@ int64_t ist_uid_now_ms(void);
 /* Sends a whole frame in as many writes as needed. Returns false if the connection is lost; errno is set. */
 bool ist_uid_send(int fd, const struct ist_uid_head *head, const char *key, const void *value);
 
-/* Waits for a whole frame; *value is malloc'ed and ends with a zero byte that does not count. A frame with a key, or
- * with a value of more than max_bytes, is invalid here. deadline_ms is in ist_uid_now_ms() time, -1: none. Returns
+/* Waits for a whole frame, or for its head, and then for its value, which ends with a zero byte that does not count.
+ * out has room for max_bytes, or the length in the head, and one more; NULL: the value is dropped. A frame with a key,
+ * or with a value of more than max_bytes, is invalid here. deadline_ms is in ist_uid_now_ms() time, -1: none. Returns
  * false if the connection is lost, the deadline passes (errno is ETIMEDOUT) or the frame is invalid (EPROTO). */
-bool ist_uid_receive(int fd, int64_t deadline_ms, uint32_t max_bytes, struct ist_uid_head *head, void **value);
+bool ist_uid_receive(int fd, int64_t deadline_ms, uint32_t max_bytes, struct ist_uid_head *head, char *out);
+bool ist_uid_receive_head(int fd, int64_t deadline_ms, uint32_t max_bytes, struct ist_uid_head *head);
+bool ist_uid_receive_value(int fd, int64_t deadline_ms, const struct ist_uid_head *head, char *out);
 
 /* Returns true if this is a valid value of a WELCOME to `pe`: its host has exactly the neighbours that are listed. */
 bool ist_uid_welcome_check(const void *value, size_t value_bytes, int pe, int n_pes);
@@ -130,9 +135,9 @@ struct ist_uid_way {
  * it is the first one there. The next frame is a WELCOME or a failure of the job. */
 isthmus_status ist_uid_join(const struct ist_uid_seat *seat, struct ist_uid_way *out);
 
-/* After the leader has ended: requests from the root why the job ends. *value is malloc'ed. Returns false if the root
- * does not reply. */
-bool ist_uid_ask_why(const struct ist_uid_seat *seat, struct ist_uid_head *head, void **value);
+/* After the leader has ended: requests from the root why the job ends; why has room for IST_UID_WHY_MAX bytes and one
+ * more. Returns false if the root does not reply. */
+bool ist_uid_ask_why(const struct ist_uid_seat *seat, struct ist_uid_head *head, char *why);
 
 /* This PE cannot join, for example because it may have no further descriptor: the job ends, and the other PEs need not
  * wait for it. */

@@ -42,7 +42,7 @@ def run_job(args, routine, victim, first, stays, note):
     env["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"  # the double is before it
     command = ["env", "LD_PRELOAD=" + args.preload, args.program, routine, str(victim), str(first), str(stays), note]
     if args.torchrun:
-        return run_by_torchrun(args, command, env)
+        return run_by_torchrun(args, command, env, note)
     command[:0] = [args.run, "-n", str(args.pes)]
     try:
         job = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
@@ -53,7 +53,7 @@ def run_job(args, routine, victim, first, stays, note):
         raise Wrong(f"attempt {read_note(note)[0] - 1}: has not ended in {LIMIT_S} s\n{text}") from late
 
 
-def run_by_torchrun(args, command, env):
+def run_by_torchrun(args, command, env, note):
     """The same by the variables that torchrun sets. As torchrun does, it ends all PEs once one has failed; before that
     they have the time to learn it from each other."""
     env.update(WORLD_SIZE=str(args.pes), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(pmi.master_port()[1]))
@@ -68,12 +68,13 @@ def run_by_torchrun(args, command, env):
     for left in running:
         os.close(left)
     is_late = not any(process.returncode for process in started) and bool(running)
-    for process in reversed(started):  # those that PE 0 serves first: they would report its end
-        if process.returncode is None:
-            os.killpg(process.pid, signal.SIGKILL)
+    for end_of in signal.SIGSTOP, signal.SIGKILL:  # stopped first, because they would report the end of each other
+        for process in started:
+            if process.returncode is None:
+                os.killpg(process.pid, end_of)
     text = "".join(process.communicate()[0] for process in started)
     if is_late:
-        raise Wrong(f"has not ended in {LIMIT_S} s\n{text}")
+        raise Wrong(f"attempt {read_note(note)[0] - 1}: has not ended in {LIMIT_S} s\n{text}")
     codes = [process.returncode for process in started]
     if any(codes) and 0 in codes:
         raise Wrong(f"the exit statuses are {codes}\n{text}")

@@ -11,15 +11,13 @@ enum { FRAMES, WELCOME, ID, KINDS, PES = 100, ROOM = 1 << 16 };
 static void read_frames(const uint8_t *bytes, size_t n_bytes)
 {
     struct ist_uid_head head;
-    void *value;
+    static char value[ROOM + 1];
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) abort();
     if (send(ends[0], bytes, n_bytes, MSG_DONTWAIT) < 0) n_bytes = 0;
     close(ends[0]);
-    while (ist_uid_receive(ends[1], -1, ROOM, &head, &value)) {
-        if (head.value_bytes > ROOM || ((char *)value)[head.value_bytes] != '\0') abort();
-        free(value);
-    }
+    while (ist_uid_receive(ends[1], -1, ROOM, &head, value))
+        if (head.value_bytes > ROOM || value[head.value_bytes] != '\0') abort();
     close(ends[1]);
 }
 

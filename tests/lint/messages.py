@@ -19,7 +19,7 @@ FOLDERS = ("core", "plugins", "tools", "compat", "include")
 FORMAT_OF = {"ist_fail": 1, "ist_fail_errno": 1, "ist_fail_memory": 0, "ist_misuse": 1, "ist_warn": 0,
              "ist_error": 0, "ist_end_job_saying": 0, "ist_finding": 3, "report": 0, "report_and_exit": 0,
              "options_refuse": 1, "fprintf": 1, "->fail": 2, "->log": 2, "CT_CHECK": 1, "CT_NEED": 1, "CT_RULE": (1, 3),
-             "CT_THIS_CHECK": 1, "ct_fault": 1, "ct_skip": 0}
+             "CT_THIS_CHECK": 1, "ct_fault": 1, "ct_skip": 0, "ist_uid_leader_fail": 1}
 # The same in single files, where the text is made before it is known which call reports it.
 FORMAT_IN = {"uid_job.c": {"fail": 1}, "boot_uid.c": {"snprintf": 2}, "fd_pass_take.c": {"refuse": 2},
              "config.c": {"snprintf": 2}, "config_file.c": {"snprintf": 2},

@@ -29,13 +29,12 @@ static int connect_to(const struct ist_uid *uid)
 static uint32_t next_frame(int fd, void *out, size_t room)
 {
     struct ist_uid_head head;
-    void *value;
-    if (!ist_uid_receive(fd, ist_uid_now_ms() + PATIENCE_MS, IST_UID_VALUE_MAX, &head, &value)) {
+    char value[1024];
+    if (!ist_uid_receive(fd, ist_uid_now_ms() + PATIENCE_MS, sizeof value - 1, &head, value)) {
         if (errno == ETIMEDOUT) fail_msg("neither a frame nor an end within %d ms", PATIENCE_MS);
         return 0;
     }
     memcpy(out, value, head.value_bytes < room ? head.value_bytes : room);
-    free(value);
     return head.type;
 }
 

@@ -26,7 +26,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-static atomic_long left;    /* attempts up to the first one that fails; 0: none fails */
+enum { EVERY = -1 };
+static atomic_long left;    /* attempts up to the first one that fails; 0: none fails; EVERY: all do */
 static atomic_bool goes_on; /* every later one fails too */
 static atomic_long n_failed;
 static _Thread_local bool is_inside __attribute__((tls_model("initial-exec"))); /* dladdr and dlsym may allocate */
@@ -81,11 +82,12 @@ static bool is_of_library(const void *caller)
 static bool fails(const void *caller, int error)
 {
     if (atomic_load(&left) == 0 || !is_of_library(caller)) return false;
-    if (atomic_load(&left) != -1) {
-        long before = atomic_fetch_sub(&left, 1);
-        if (before != 1) return false;
-        if (atomic_load(&goes_on)) atomic_store(&left, -1);
-    }
+    long before = atomic_load(&left), after;
+    do { /* threads of the library meet here */
+        if (before == 0) return false;
+        after = before > 1 ? before - 1 : before == 1 && !atomic_load(&goes_on) ? 0 : EVERY;
+    } while (!atomic_compare_exchange_weak(&left, &before, after));
+    if (before > 1) return false;
     atomic_fetch_add(&n_failed, 1);
     errno = error;
     return true;
