@@ -83,8 +83,8 @@ void ist_uid_leader_fail(struct ist_uid_server *server, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(why, sizeof why, fmt, args);
     va_end(args);
-    pass_up(server, IST_UID_ABORT, server->job.server_pe,
-            head.code); /* first: the PEs of this process end on receipt */
+    /* First, because this process may end as soon as its PE has the reason. */
+    pass_up(server, IST_UID_ABORT, server->job.server_pe, head.code);
     end_here(server, &head, why, strlen(why));
 }
 
