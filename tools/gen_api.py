@@ -22,7 +22,7 @@ EXPORTED_FOR_HEADERS = {"isthmus_fast_v1", "isthmus_device_register_v1", "isthmu
                         "isthmus_device_register_gpu_v1", "isthmus_device_unregister_gpu_v1",
                         "isthmus_device_register_later_v1", "isthmus_device_launch_v1", "isthmus_device_report_v1",
                         "isthmus_active_set_v1"}
-REPLACED = {"_Fork"}  # of the C library: core/heap/fork.c
+REPLACED = {"_Fork", "clone"}  # of the C library: core/heap/fork.c
 # A declaration starts its line; definitions that are compiled into programs end in a body.
 PROTOTYPE = re.compile(r"^(?!typedef|extern|return)(?P<before>[A-Za-z_][\w\s\*]*?)\b(?P<name>\w+)"
                        r"(?P<after>\([^;{}]*\));", re.MULTILINE)

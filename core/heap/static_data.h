@@ -62,8 +62,9 @@ void ist_symmetric_data_fini(void); /* private memory again, with the last value
 /* ---- work of a child process before it continues (fork.c) ----
  * A PE's runtime does not live in its children. The static data is private in the child by itself; the rest of the
  * runtime hooks in here. Not for vfork(), posix_spawn(), system(), popen(): they run no handlers and need none. _Fork()
- * runs these as well where the linker has found the library's (fork.c). A child made by clone() runs none, and shares
- * the static data and the heap with its parent: it may read, exec and exit (core/life/exit.c). */
+ * and clone() run these as well where the linker has found the library's (fork.c). A child made by the system call
+ * clone runs none, and shares the static data and the heap with its parent: it may read, exec and exit
+ * (core/life/exit.c). */
 
 /* Call `fn` in each child of fork(), on its only thread, with signals blocked, once its static data is private. In the
  * order of registration; the same function again changes nothing. `fn` uses no malloc and no lock that another thread

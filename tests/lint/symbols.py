@@ -10,7 +10,7 @@ import lint
 
 OURS = re.compile(r"(shmem|shmemx|pshmem|pshmemx|nvshmem|nvshmemx|nvshmemid|ishmem|ishmemx|rocshmem|isthmus)_\w+")
 OLD = {"start_pes", "_my_pe", "_num_pes", "my_pe", "num_pes", "shmalloc", "shfree", "shrealloc", "shmemalign"}
-REPLACED = {"_Fork"}  # of the C library: core/heap/fork.c
+REPLACED = {"_Fork", "clone"}  # of the C library: core/heap/fork.c
 PLUGIN = "isthmus_transport_v1"
 
 
