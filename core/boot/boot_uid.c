@@ -76,7 +76,7 @@ static void end_this_pe(struct uid_boot *boot, const char *why, int exit_code)
 }
 
 /* Ends this PE as the server requests, which has sent boot->why. */
-static void end_as_told(struct uid_boot *boot, const struct ist_uid_head *head)
+static void handle_end(struct uid_boot *boot, const struct ist_uid_head *head)
 {
     end_this_pe(boot, head->value_bytes > 0 && head->id == 1 ? boot->why : NULL, head->code);
 }
@@ -101,7 +101,7 @@ static bool receive(struct uid_boot *boot, int64_t deadline_ms, struct ist_uid_h
 static bool take_frame(struct uid_boot *boot, const struct ist_uid_head *head, void *value)
 {
     bool is_last = head->type == IST_UID_END || head->type == IST_UID_BYE;
-    if (head->type == IST_UID_END) end_as_told(boot, head);
+    if (head->type == IST_UID_END) handle_end(boot, head);
     pthread_mutex_lock(&boot->lock);
     if (head->type == IST_UID_VALUE)
         hand_over(boot, head, value);
@@ -121,9 +121,10 @@ static bool take_frame(struct uid_boot *boot, const struct ist_uid_head *head, v
 static bool hear_why(struct uid_boot *boot)
 {
     struct ist_uid_head head;
-    if (boot->way.leader < 0 || boot->way.is_own || !ist_uid_ask_why(&boot->seat, &head, boot->why)) return false;
+    if (boot->way.leader < 0 || boot->way.is_own || !ist_uid_request_reason(&boot->seat, &head, boot->why))
+        return false;
     bool has_failed = head.type == IST_UID_REFUSED || head.type == IST_UID_END;
-    if (has_failed) end_as_told(boot, &head);
+    if (has_failed) handle_end(boot, &head);
     return has_failed;
 }
 
@@ -429,7 +430,7 @@ static isthmus_status enter(struct uid_boot *boot)
     name_server(boot);
     if (!receive(boot, deadline_ms, &head, &value)) {
         int error = errno;
-        if (boot->way.leader < 0 || boot->way.is_own || !ist_uid_ask_why(&boot->seat, &head, boot->why)) {
+        if (boot->way.leader < 0 || boot->way.is_own || !ist_uid_request_reason(&boot->seat, &head, boot->why)) {
             errno = error;
             return ist_uid_fail_answer(boot->server);
         }

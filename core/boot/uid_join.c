@@ -152,6 +152,9 @@ static isthmus_status reach_root(const struct ist_uid_seat *seat, int64_t deadli
 
 /* ---- the first three frames ---- */
 
+_Static_assert(sizeof(struct ist_uid_challenge) <= HANDSHAKE_BYTES && (int)IST_TAG_BYTES <= (int)HANDSHAKE_BYTES,
+               "handshake");
+
 isthmus_status ist_uid_fail_answer(const char *server)
 {
     if (errno == EPROTO)
@@ -331,7 +334,7 @@ static bool request_from_root(const struct ist_uid_seat *seat, enum ist_uid_role
     return has_answer;
 }
 
-bool ist_uid_ask_why(const struct ist_uid_seat *seat, struct ist_uid_head *head, char *why)
+bool ist_uid_request_reason(const struct ist_uid_seat *seat, struct ist_uid_head *head, char *why)
 {
     return request_from_root(seat, IST_UID_ORPHAN, ist_uid_now_ms() + WHY_MS, head, why);
 }

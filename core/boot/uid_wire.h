@@ -137,7 +137,7 @@ isthmus_status ist_uid_join(const struct ist_uid_seat *seat, struct ist_uid_way 
 
 /* After the leader has ended: requests from the root why the job ends; why has room for IST_UID_WHY_MAX bytes and one
  * more. Returns false if the root does not reply. */
-bool ist_uid_ask_why(const struct ist_uid_seat *seat, struct ist_uid_head *head, char *why);
+bool ist_uid_request_reason(const struct ist_uid_seat *seat, struct ist_uid_head *head, char *why);
 
 /* This PE cannot join, for example because it may have no further descriptor: the job ends, and the other PEs need not
  * wait for it. */

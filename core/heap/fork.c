@@ -23,7 +23,7 @@ static int n_hooks;
 static pthread_mutex_t hooks_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_watched;
 static pid_t (*real_fork)(void); /* the C library's _Fork(); NULL: it has none */
-static int (*real_clone)(int (*fn)(void *), void *stack, int flags, void *arg, ...);
+static int (*real_clone)(int (*fn)(void *), void *stack, int flags, void *arg, ...); /* the C library's */
 
 /* Thread-local, hence in the child's own memory from the start: statics may still be the parent's. */
 static _Thread_local sigset_t mask_before_fork;
@@ -50,6 +50,12 @@ static void after_fork_in_child(void)
     pthread_mutex_unlock(&hooks_lock);
     for (int i = 0; i < n_hooks; i++) hooks[i]();
     pthread_sigmask(SIG_SETMASK, &mask_before_fork, NULL);
+}
+
+static void find_replaced(void)
+{
+    real_fork = (pid_t(*)(void))dlsym(RTLD_NEXT, "_Fork");
+    real_clone = (int (*)(int (*)(void *), void *, int, void *, ...))dlsym(RTLD_NEXT, "clone");
 }
 
 __attribute__((visibility("default"))) pid_t _Fork(void)
@@ -89,7 +95,8 @@ static int clone_on_this_stack(int (*fn)(void *), int flags, void *arg, pid_t *p
     return pid;
 }
 
-/* A child that shares the memory is a thread, or the parent waits until it calls exec. */
+/* A child that shares the memory is a thread, or the parent waits until it calls exec. One that shares the descriptors
+ * may close none, as a child of fork() does: it shares the static data, too. */
 __attribute__((visibility("default"))) int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
 {
     va_list args;
@@ -98,8 +105,9 @@ __attribute__((visibility("default"))) int clone(int (*fn)(void *), void *stack,
     void *tls = va_arg(args, void *);
     pid_t *child_tid = va_arg(args, pid_t *);
     va_end(args);
-    if (fn != NULL && stack != NULL && (flags & (CLONE_VM | CLONE_SETTLS)) == 0)
+    if (fn != NULL && stack != NULL && (flags & (CLONE_VM | CLONE_FILES | CLONE_SETTLS)) == 0)
         return clone_on_this_stack(fn, flags, arg, parent_tid, child_tid);
+    if (real_clone == NULL) find_replaced(); /* called before this library's constructors */
     return real_clone(fn, stack, flags, arg, parent_tid, tls, child_tid);
 }
 
@@ -108,8 +116,7 @@ __attribute__((visibility("default"))) int clone(int (*fn)(void *), void *stack,
  * run there: they unlock mutexes, which must not be the parent's. 101: the first that is not the compiler's. */
 __attribute__((constructor(101))) static void watch_forks(void)
 {
-    real_fork = (pid_t(*)(void))dlsym(RTLD_NEXT, "_Fork");
-    real_clone = (int (*)(int (*)(void *), void *, int, void *, ...))dlsym(RTLD_NEXT, "clone");
+    find_replaced();
     is_watched = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
 }
 

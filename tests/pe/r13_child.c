@@ -1,6 +1,6 @@
 /* R13: children of PEs that run no handlers of fork() are no PEs: they end as they like, and the job goes on.
- * Usage: r13_child HOW END. HOW: _Fork, clone (which run the library's part of fork()), system_call (clone). END: exit,
- * _exit, thread_exit. */
+ * Usage: r13_child HOW END. HOW: _Fork, clone (which run the library's part of fork()), clone_files (which shares the
+ * descriptors), system_call (clone). END: exit, _exit, thread_exit. */
 #include "check.h"
 
 #include <dlfcn.h>
@@ -31,7 +31,8 @@ static pid_t make_child(void)
     static _Alignas(64) char stack[1 << 18]; /* symmetric */
     pid_t (*own_fork)(void) = (pid_t(*)(void))dlsym(RTLD_DEFAULT, "_Fork");
     pid_t child;
-    if (strcmp(how, "clone") == 0) return clone(live_as_child, stack + sizeof stack, SIGCHLD, NULL);
+    const int flags = strcmp(how, "clone_files") == 0 ? CLONE_FILES | SIGCHLD : SIGCHLD;
+    if (strncmp(how, "clone", 5) == 0) return clone(live_as_child, stack + sizeof stack, flags, NULL);
     if (strcmp(how, "_Fork") != 0) {
         child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
     } else {
@@ -49,7 +50,7 @@ int main(int argc, char **argv)
     CHECK(argc == 3 && block != NULL);
     how = argv[1];
     end = argv[2];
-    is_private = strcmp(how, "system_call") != 0;
+    is_private = strcmp(how, "_Fork") == 0 || strcmp(how, "clone") == 0;
     block[0] = 7;
     shmem_barrier_all();
     for (int i = 0; i < 3; i++) {
