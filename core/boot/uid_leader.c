@@ -96,6 +96,8 @@ static void join(struct ist_uid_server *server, struct ist_uid_connection *conne
     struct ist_uid_head head = {.type = IST_UID_JOIN, .pe = hello->pe, .value_bytes = sizeof *hello};
     if (!ist_uid_prove(server, connection, hello)) return;
     if (job->has_failed || server->root == NULL || hello->role != IST_UID_PE) {
+        /* To the root first, which waits for PEs that do not know of the end: this process may end with the refusal. */
+        if (server->root != NULL && hello->role == IST_UID_PE) ist_uid_queue(server, server->root, &head, NULL, hello);
         ist_uid_refuse(server, connection, -1);
         return;
     }

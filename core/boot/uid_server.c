@@ -33,11 +33,15 @@ static struct {
 
 /* ---- the thread ---- */
 
-static void tell_state(struct ist_uid_server *server, bool is_done)
+static bool has_work(const struct ist_uid_server *server)
 {
     const struct ist_uid_job *job = &server->job;
-    bool has_to_tell = !job->has_failed || ist_uid_has_output(server) || ist_uid_job_awaits(job);
-    bool is_busy = !is_done && (job->n_joined > 0 || ist_uid_job_awaits(job)) && has_to_tell;
+    bool awaits = ist_uid_job_awaits(job);
+    return awaits || (job->n_joined > 0 && (!job->has_failed || ist_uid_has_output(server)));
+}
+
+static void set_state(struct ist_uid_server *server, bool is_busy, bool is_done)
+{
     pthread_mutex_lock(&servers.lock);
     if (is_busy != server->is_busy || is_done != server->is_done) pthread_cond_broadcast(&servers.changed);
     server->is_busy = is_busy;
@@ -65,6 +69,8 @@ static void *serve(void *argument)
     while (!is_over(server)) {
         struct epoll_event events[EVENTS_AT_ONCE];
         int n = epoll_wait(server->events, events, EVENTS_AT_ONCE, idle_ms(server));
+        /* Before the replies: as soon as this process has its own, it may end, unless the others still need it. */
+        if (n > 0) set_state(server, true, false);
         for (int i = 0; i < n; i++) {
             struct ist_uid_connection *connection = events[i].data.ptr;
             if (connection == NULL)
@@ -74,12 +80,12 @@ static void *serve(void *argument)
         }
         ist_uid_sweep(server);
         if (server->job.deadline_ms >= 0 && ist_uid_now_ms() >= server->job.deadline_ms) ist_uid_job_late(server);
-        tell_state(server, false);
+        set_state(server, has_work(server), false);
     }
     if (server->root != NULL) shutdown(server->root->fd, SHUT_RDWR);
     close(server->listener); /* the system refuses later connections */
     server->listener = -1;
-    tell_state(server, true);
+    set_state(server, false, true);
     return NULL;
 }
 
