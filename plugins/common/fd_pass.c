@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -237,23 +238,6 @@ static void warn_of(struct fd_pass_server *server, const struct ucred *sender)
     server->has_warned = true;
 }
 
-/* Only processes of this PE's user may send a request. */
-static void accept_clients(struct fd_pass_server *server)
-{
-    for (;;) {
-        int client = accept_client(server);
-        if (client < 0) return; /* EAGAIN: that was all */
-        struct ucred sender;
-        struct epoll_event event = {.events = EPOLLIN, .data.fd = client};
-        if (!fd_pass_is_own_user(client, &sender)) {
-            warn_of(server, &sender);
-            end_client(server, client);
-        } else if (epoll_ctl(server->events, EPOLL_CTL_ADD, client, &event) != 0) {
-            end_client(server, client);
-        }
-    }
-}
-
 static void send_offers(struct fd_pass_server *server, int client)
 {
     struct fd_pass_reply reply;
@@ -291,6 +275,32 @@ static void serve_client(struct fd_pass_server *server, int client)
     else if (got > 0 && fd_pass_is_own_user(client, &sender))
         warn_of(server, &sender);
     end_client(server, client);
+}
+
+/* The system has no memory to report the request, which clients send as soon as they are connected. */
+static void serve_unwatched(struct fd_pass_server *server, int client)
+{
+    enum { PATIENCE_MS = 1000 };
+    struct pollfd request = {.fd = client, .events = POLLIN};
+    (void)poll(&request, 1, PATIENCE_MS);
+    serve_client(server, client);
+}
+
+/* Only processes of this PE's user may send a request. */
+static void accept_clients(struct fd_pass_server *server)
+{
+    for (;;) {
+        int client = accept_client(server);
+        if (client < 0) return; /* EAGAIN: that was all */
+        struct ucred sender;
+        struct epoll_event event = {.events = EPOLLIN, .data.fd = client};
+        if (!fd_pass_is_own_user(client, &sender)) {
+            warn_of(server, &sender);
+            end_client(server, client);
+        } else if (epoll_ctl(server->events, EPOLL_CTL_ADD, client, &event) != 0) {
+            serve_unwatched(server, client);
+        }
+    }
 }
 
 int fd_pass_serve(struct fd_pass_server *server)
