@@ -8,8 +8,10 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -391,7 +393,6 @@ static void limits_offers(void)
     CHECK(count_descriptors() <= before, "%d descriptors after, %d before", count_descriptors(), before);
 }
 
-/* At its limit of open files the client gets an error that names the limit, and no part of a bundle. */
 /* Clients one after the other, of a process that cannot open a file any more. */
 static void server_without_descriptors(void)
 {
@@ -412,6 +413,31 @@ static void server_without_descriptors(void)
     fd_pass_server_close(server);
 }
 
+static bool has_no_memory; /* the system, to report what arrives at another descriptor */
+
+int epoll_ctl(int events, int operation, int fd, struct epoll_event *event)
+{
+    if (!has_no_memory || operation != EPOLL_CTL_ADD) return (int)syscall(SYS_epoll_ctl, events, operation, fd, event);
+    errno = ENOMEM;
+    return -1;
+}
+
+static void unwatched_client_is_served(void)
+{
+    struct fd_pass_server *server = open_server();
+    (void)offer(server, 7);
+    has_no_memory = true;
+    pid_t child = fork();
+    if (child == 0) {
+        struct fd_pass_bundle bundle = {.n = 0};
+        CHECK(fetch(fd_pass_server_address(server), &bundle) == ISTHMUS_OK, "%s", last_failure);
+        _exit(bundle.n == 1 ? 0 : 1);
+    }
+    CHECK(serve_until_end_of(server, child) == 0, "the client failed");
+    fd_pass_server_close(server);
+}
+
+/* At its limit of open files the client gets an error that names the limit, and no part of a bundle. */
 static void client_without_descriptors(void)
 {
     struct fd_pass_server *server = open_server();
@@ -462,6 +488,7 @@ static const struct fd_pass_case cases[] = {
     {"stopped_server_times_out", stopped_server_times_out},
     {"limits_offers", limits_offers},
     {"server_without_descriptors", server_without_descriptors},
+    {"unwatched_client_is_served", unwatched_client_is_served},
     {"client_without_descriptors", client_without_descriptors},
     {"many_clients", many_clients},
     {"signals_interrupt_nothing", signals_interrupt_nothing},

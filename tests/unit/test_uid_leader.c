@@ -5,9 +5,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -161,6 +163,41 @@ static void root_awaits_pes_of_lost_leader(void **state)
     munmap(shared, sizeof *shared);
 }
 
+static bool is_slow; /* the server's thread, after each frame that it sends */
+
+int epoll_ctl(int events, int operation, int fd, struct epoll_event *event)
+{
+    enum { SLOW_US = 50000 };
+    if (is_slow && operation == EPOLL_CTL_MOD) usleep(SLOW_US);
+    return (int)syscall(SYS_epoll_ctl, events, operation, fd, event);
+}
+
+static struct ist_uid_seat seat_of(const struct ist_uid *uid, int pe)
+{
+    struct ist_uid_seat seat = {.uid = *uid, .pe = pe, .n_pes = 3, .patience = {PATIENCE_S, PATIENCE_S}};
+    assert_int_equal(ist_host_id_read(&seat.here), ISTHMUS_OK);
+    return seat;
+}
+
+/* The job fails with the first PE, which has its reply before the server's thread has handled all of the frame: this
+ * process waits for the two PEs that do not know of it. */
+static void root_awaits_pes_after_first_reply(void **state)
+{
+    enum { HELD_MS = 300 };
+    (void)state;
+    struct ist_uid uid = serve(PATIENCE_S);
+    is_slow = true;
+    for (int pe = 0; pe < 3; pe++) {
+        struct ist_uid_seat seat = seat_of(&uid, pe);
+        ist_uid_give_up(&seat);
+        int64_t since_ms = ist_uid_now_ms();
+        if (pe == 0) ist_uid_servers_wait(HELD_MS);
+        if (pe == 0) assert_true(ist_uid_now_ms() - since_ms >= HELD_MS - 1); /* two clocks */
+    }
+    is_slow = false;
+    ist_uid_servers_wait(PATIENCE_MS);
+}
+
 static int member_dies(ist_boot *boot)
 {
     if (boot->ops->exchange(boot) != ISTHMUS_OK) return 2;
@@ -277,12 +314,10 @@ static void leader_without_the_secret_is_passed_by(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(root_awaits_pes_of_lost_leader), /* the first one: no other server is in the process */
-        cmocka_unit_test(leader_is_lost),
-        cmocka_unit_test(pe_behind_leader_is_lost),
-        cmocka_unit_test(values_are_replaced),
-        cmocka_unit_test(values_are_replaced_between_hosts),
-        cmocka_unit_test(leader_without_the_secret_is_passed_by),
+        cmocka_unit_test(root_awaits_pes_of_lost_leader), /* these first: no other server is in the process */
+        cmocka_unit_test(root_awaits_pes_after_first_reply), cmocka_unit_test(leader_is_lost),
+        cmocka_unit_test(pe_behind_leader_is_lost),          cmocka_unit_test(values_are_replaced),
+        cmocka_unit_test(values_are_replaced_between_hosts), cmocka_unit_test(leader_without_the_secret_is_passed_by),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
