@@ -1,5 +1,4 @@
 /* tests/doubles/verbs/device.c: adapters, their ports, LIDs, GIDs and P_Keys, and the hosts that they are in. */
-#define _GNU_SOURCE
 #include "tests/doubles/verbs/verbs_double.h"
 
 #include <arpa/inet.h>
@@ -96,9 +95,10 @@ void settings_read(void)
 
 const char *folder_of_sockets(void)
 {
-    static char folder[64];
-    const char *given = getenv("VERBS_DOUBLE_FOLDER");
-    if (folder[0] == '\0') snprintf(folder, sizeof folder, "%s", given != NULL ? given : "/tmp/verbs-double");
+    static char folder[80];
+    const char *given = getenv("VERBS_DOUBLE_FOLDER"), *own = getenv("TMPDIR");
+    if (folder[0] == '\0' && given != NULL) snprintf(folder, sizeof folder, "%s", given);
+    if (folder[0] == '\0') snprintf(folder, sizeof folder, "%s/verbs", own != NULL ? own : "/tmp");
     (void)mkdir(folder, 0777);
     return folder;
 }

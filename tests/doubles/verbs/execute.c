@@ -1,5 +1,4 @@
 /* tests/doubles/verbs/execute.c: what arrives from peers. Writes land in the order that the mode permits. */
-#define _GNU_SOURCE
 #include "tests/doubles/verbs/verbs_double.h"
 
 #include <stdlib.h>

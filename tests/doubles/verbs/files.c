@@ -1,6 +1,5 @@
 /* tests/doubles/verbs/files.c: what the system publishes of the adapters under /sys/class/infiniband, and dlopen of
  * libibverbs, which finds the double. */
-#define _GNU_SOURCE
 #include "tests/doubles/verbs/verbs_double.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,4 @@
 /* tests/doubles/verbs/memory.c: protection domains, memory regions and their keys. */
-#define _GNU_SOURCE
 #include "tests/doubles/verbs/verbs_double.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* tests/doubles/verbs/queue.c: contexts, completion queues, receive queues and queue pairs. */
-#define _GNU_SOURCE
 #include "tests/doubles/verbs/verbs_double.h"
 
 #include <errno.h>

@@ -1,6 +1,5 @@
 /* tests/doubles/verbs/record.c: what this process has sent. A program finds verbs_double_count by dlsym; at the end a
  * line for each kind of packet goes into the file VERBS_DOUBLE_RECORD.<process>. */
-#define _GNU_SOURCE
 #include "tests/doubles/verbs/verbs_double.h"
 
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /* tests/doubles/verbs/send.c: requests of this process: posted, sent as frames, and complete when their replies are
  * here. */
-#define _GNU_SOURCE
 #include "tests/doubles/verbs/verbs_double.h"
 
 #include <errno.h>

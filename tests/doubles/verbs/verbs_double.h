@@ -2,7 +2,7 @@
  *
  * Preloaded, it takes the place of the system's libibverbs for UCX and for the ib plugin. Each process has a thread, its
  * adapters, which executes what other processes ask for: the target's program takes no part. Processes reach each other
- * by sockets in the folder VERBS_DOUBLE_FOLDER, also from other network namespaces; each namespace is a host, with one
+ * by sockets in the folder VERBS_DOUBLE_FOLDER (a part of TMPDIR), also from other network namespaces; each namespace is a host, with one
  * port on each adapter.
  *
  * VERBS_DOUBLE is a list of words, separated by commas:

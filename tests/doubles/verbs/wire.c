@@ -1,5 +1,4 @@
 /* tests/doubles/verbs/wire.c: frames between processes by sockets, and the thread that is this process's adapters. */
-#define _GNU_SOURCE
 #include "tests/doubles/verbs/verbs_double.h"
 
 #include <errno.h>
