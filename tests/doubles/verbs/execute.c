@@ -68,7 +68,10 @@ static void land_those(bool (*which)(const struct piece *, const void *), const 
 }
 
 static bool is_of_qp(const struct piece *piece, const void *qp) { return piece->qp == qp; }
-static bool is_of_adapter(const struct piece *piece, const void *number) { return piece->adapter == *(const int *)number; }
+static bool is_of_adapter(const struct piece *piece, const void *number)
+{
+    return piece->adapter == *(const int *)number;
+}
 static bool is_any(const struct piece *piece, const void *none) { return (void)piece, (void)none, true; }
 static bool is_due(const struct piece *piece, const void *now) { return piece->due_ns <= *(const int64_t *)now; }
 
@@ -116,8 +119,12 @@ static void add_pieces(struct queue_pair *qp, const struct frame *frame, char *t
             continue;
         }
         struct piece *piece = malloc(sizeof *piece + n);
-        *piece = (struct piece){.qp = qp, .adapter = qp->context->adapter->number, .number = frame->number,
-                                .due_ns = now + delay, .to = to + at, .n_bytes = n};
+        *piece = (struct piece){.qp = qp,
+                                .adapter = qp->context->adapter->number,
+                                .number = frame->number,
+                                .due_ns = now + delay,
+                                .to = to + at,
+                                .n_bytes = n};
         memcpy(piece->bytes, bytes + at, n);
         *last = piece;
         last = &piece->next;
@@ -128,8 +135,11 @@ static void add_pieces(struct queue_pair *qp, const struct frame *frame, char *t
 
 static struct frame reply_to(const struct queue_pair *qp, const struct frame *frame, enum kind kind)
 {
-    return (struct frame){.kind = (uint16_t)kind, .qpn = qp->attr.dest_qp_num, .from_qpn = qp->verbs.qp_num,
-                          .number = frame != NULL ? frame->number : 0, .remote = frame != NULL ? frame->remote : 0};
+    return (struct frame){.kind = (uint16_t)kind,
+                          .qpn = qp->attr.dest_qp_num,
+                          .from_qpn = qp->verbs.qp_num,
+                          .number = frame != NULL ? frame->number : 0,
+                          .remote = frame != NULL ? frame->remote : 0};
 }
 
 static void send_ack(struct queue_pair *qp, uint64_t number)
@@ -142,8 +152,13 @@ static void send_ack(struct queue_pair *qp, uint64_t number)
 
 static void refuse(struct link *link, const struct frame *frame, enum ibv_wc_status status, const char *why)
 {
-    struct frame nak = {.kind = NAK, .qpn = frame->from_qpn, .from_qpn = frame->qpn, .number = frame->number,
-                        .remote = frame->remote, .status = status, .n_bytes = (uint32_t)strlen(why) + 1};
+    struct frame nak = {.kind = NAK,
+                        .qpn = frame->from_qpn,
+                        .from_qpn = frame->qpn,
+                        .number = frame->number,
+                        .remote = frame->remote,
+                        .status = status,
+                        .n_bytes = (uint32_t)strlen(why) + 1};
     wire_send(link, &nak, why);
 }
 
@@ -199,8 +214,12 @@ static void report_receive(struct queue_pair *qp, const struct frame *frame, str
     bool has_imm = (frame->flags & HAS_IMM) != 0, is_global = frame->kind == DATAGRAM && settings.is_ethernet;
     const struct ibv_wc wc = {.wr_id = receive->wr_id,
                               .opcode = frame->kind == WRITE ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV,
-                              .byte_len = n_bytes, .imm_data = frame->imm, .qp_num = qp->verbs.qp_num,
-                              .src_qp = frame->from_qpn, .slid = frame->slid, .sl = frame->sl,
+                              .byte_len = n_bytes,
+                              .imm_data = frame->imm,
+                              .qp_num = qp->verbs.qp_num,
+                              .src_qp = frame->from_qpn,
+                              .slid = frame->slid,
+                              .sl = frame->sl,
                               .wc_flags = (has_imm ? IBV_WC_WITH_IMM : 0u) | (is_global ? IBV_WC_GRH : 0u)};
     report_completion(qp->verbs.recv_cq, &wc, (frame->flags & SOLICITED) != 0);
     free(receive);

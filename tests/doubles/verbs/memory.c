@@ -116,8 +116,13 @@ static struct ibv_mr *register_memory(struct ibv_pd *pd, void *address, size_t n
     if (error == 0) {
         uint32_t number = new_number();
         region = calloc(1, sizeof *region);
-        region->verbs = (struct ibv_mr){.context = pd->context, .pd = pd, .addr = address, .length = n_bytes,
-                                        .handle = number, .lkey = key_of(number), .rkey = key_of(number)};
+        region->verbs = (struct ibv_mr){.context = pd->context,
+                                        .pd = pd,
+                                        .addr = address,
+                                        .length = n_bytes,
+                                        .handle = number,
+                                        .lkey = key_of(number),
+                                        .rkey = key_of(number)};
         region->access = access;
         region->iova = iova;
         regions[number % MOST_REGIONS] = region;

@@ -176,7 +176,8 @@ static int post_shared_receives(struct ibv_srq *verbs, struct ibv_recv_wr *wr, s
 
 struct receive *take_receive(struct queue_pair *qp)
 {
-    struct receive_queue *queue = qp->verbs.srq != NULL ? &((struct shared_queue *)qp->verbs.srq)->queue : &qp->receives;
+    struct receive_queue *queue = qp->verbs.srq != NULL ? &((struct shared_queue *)qp->verbs.srq)->queue
+                                                        : &qp->receives;
     struct receive *receive = queue->first;
     if (receive == NULL) return NULL;
     queue->first = receive->next;
@@ -239,10 +240,15 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
     if (at >= 0 && (init->qp_type == IBV_QPT_RC || init->qp_type == IBV_QPT_UD)) {
         qp = calloc(1, sizeof *qp);
         init->cap.max_inline_data = init->cap.max_inline_data > 128 ? init->cap.max_inline_data : 128;
-        qp->verbs = (struct ibv_qp){.context = pd->context, .qp_context = init->qp_context, .pd = pd,
-                                    .send_cq = init->send_cq, .recv_cq = init->recv_cq, .srq = init->srq,
+        qp->verbs = (struct ibv_qp){.context = pd->context,
+                                    .qp_context = init->qp_context,
+                                    .pd = pd,
+                                    .send_cq = init->send_cq,
+                                    .recv_cq = init->recv_cq,
+                                    .srq = init->srq,
                                     .qp_num = wire_slot() * QPS_OF_A_PROCESS + (uint32_t)at,
-                                    .state = IBV_QPS_RESET, .qp_type = init->qp_type};
+                                    .state = IBV_QPS_RESET,
+                                    .qp_type = init->qp_type};
         pthread_mutex_init(&qp->verbs.mutex, NULL);
         pthread_cond_init(&qp->verbs.cond, NULL);
         qp->context = (struct context *)pd->context;
@@ -302,8 +308,8 @@ static void flush_receives(struct queue_pair *qp)
 {
     while (qp->verbs.srq == NULL && qp->receives.first != NULL) {
         struct receive *receive = take_receive(qp);
-        const struct ibv_wc wc = {.wr_id = receive->wr_id, .status = IBV_WC_WR_FLUSH_ERR, .opcode = IBV_WC_RECV,
-                                  .qp_num = qp->verbs.qp_num};
+        const struct ibv_wc wc = {
+            .wr_id = receive->wr_id, .status = IBV_WC_WR_FLUSH_ERR, .opcode = IBV_WC_RECV, .qp_num = qp->verbs.qp_num};
         report_completion(qp->verbs.recv_cq, &wc, false);
         free(receive);
     }
@@ -321,8 +327,8 @@ static enum ibv_wc_opcode opcode_of(enum ibv_wr_opcode opcode)
     }
 }
 
-/* Completions of those that are done at the front, in order; vendor_err carries how many requests each stands for, until
- * it is polled. */
+/* Completions of those that are done at the front, in order; vendor_err carries how many requests each stands for,
+ * until it is polled. */
 void finish_works(struct queue_pair *qp)
 {
     while (qp->first != NULL && qp->first != qp->unsent && (qp->first->is_done || qp->verbs.state == IBV_QPS_ERR)) {
@@ -332,9 +338,12 @@ void finish_works(struct queue_pair *qp)
         if (qp->first == NULL) qp->last = &qp->first;
         qp->verbs.events_completed++; /* since the last completion */
         if (work->is_signaled || is_flushed) {
-            struct ibv_wc wc = {.wr_id = work->wr_id, .opcode = opcode_of(work->opcode), .byte_len = work->n_bytes,
+            struct ibv_wc wc = {.wr_id = work->wr_id,
+                                .opcode = opcode_of(work->opcode),
+                                .byte_len = work->n_bytes,
                                 .status = is_flushed ? IBV_WC_WR_FLUSH_ERR : IBV_WC_SUCCESS,
-                                .qp_num = qp->verbs.qp_num, .vendor_err = qp->verbs.events_completed};
+                                .qp_num = qp->verbs.qp_num,
+                                .vendor_err = qp->verbs.events_completed};
             qp->verbs.events_completed = 0;
             report_completion(qp->verbs.send_cq, &wc, false);
         }
@@ -351,8 +360,11 @@ void fail_queue_pair(struct queue_pair *qp, enum ibv_wc_status status)
     qp->unsent = NULL;
     qp->n_replies = 0;
     if (work != NULL && !work->is_done && status != IBV_WC_WR_FLUSH_ERR) { /* the first one has failed so */
-        struct ibv_wc wc = {.wr_id = work->wr_id, .opcode = opcode_of(work->opcode), .status = status,
-                            .qp_num = qp->verbs.qp_num, .vendor_err = qp->verbs.events_completed + 1};
+        struct ibv_wc wc = {.wr_id = work->wr_id,
+                            .opcode = opcode_of(work->opcode),
+                            .status = status,
+                            .qp_num = qp->verbs.qp_num,
+                            .vendor_err = qp->verbs.events_completed + 1};
         qp->verbs.events_completed = 0;
         qp->first = work->next;
         if (qp->first == NULL) qp->last = &qp->first;
@@ -370,7 +382,8 @@ static void check_step(const struct ibv_qp *verbs, enum ibv_qp_state to)
     bool is_step = to == IBV_QPS_ERR || to == IBV_QPS_RESET || to == from ||
                    (from == IBV_QPS_RESET && to == IBV_QPS_INIT) || (from == IBV_QPS_INIT && to == IBV_QPS_RTR) ||
                    (from == IBV_QPS_RTR && to == IBV_QPS_RTS) || (from == IBV_QPS_SQE && to == IBV_QPS_RTS);
-    if (!is_step) break_rule("states of a queue pair follow each other", "qp %#x from %d to %d", verbs->qp_num, from, to);
+    if (!is_step)
+        break_rule("states of a queue pair follow each other", "qp %#x from %d to %d", verbs->qp_num, from, to);
 }
 
 static bool find_peer(const struct queue_pair *qp, const struct ibv_ah_attr *ah, struct place *out)
@@ -443,10 +456,14 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
         free(context);
         return NULL;
     }
-    context->verbs = (struct ibv_context){.device = device, .cmd_fd = ends[1], .async_fd = ends[0],
+    context->verbs = (struct ibv_context){.device = device,
+                                          .cmd_fd = ends[1],
+                                          .async_fd = ends[0],
                                           .num_comp_vectors = 1,
-                                          .ops = {.poll_cq = poll_completions, .req_notify_cq = request_notice,
-                                                  .post_srq_recv = post_shared_receives, .post_send = post_send,
+                                          .ops = {.poll_cq = poll_completions,
+                                                  .req_notify_cq = request_notice,
+                                                  .post_srq_recv = post_shared_receives,
+                                                  .post_send = post_send,
                                                   .post_recv = post_receives}};
     pthread_mutex_init(&context->verbs.mutex, NULL);
     context->adapter = (struct adapter *)device;

@@ -9,8 +9,8 @@
 
 enum { MOST = 256 };
 
-static const char *const names[] = {[WRITE] = "write", [SEND] = "send", [READ] = "read", [FETCH_ADD] = "fetch_add",
-                                    [SWAP] = "swap", [DATAGRAM] = "datagram"};
+static const char *const names[] = {[WRITE] = "write",         [SEND] = "send", [READ] = "read",
+                                    [FETCH_ADD] = "fetch_add", [SWAP] = "swap", [DATAGRAM] = "datagram"};
 
 static struct row {
     uint16_t kind, pkey;
@@ -27,9 +27,12 @@ void record(const struct frame *frame)
             rows[i].traffic_class == frame->traffic_class && rows[i].adapter == frame->adapter)
             break;
     if (i == MOST) return;
-    if (i == n_rows) rows[n_rows++] = (struct row){.kind = frame->kind, .pkey = frame->pkey,
-                                                   .traffic_class = frame->traffic_class, .sl = frame->sl,
-                                                   .adapter = frame->adapter};
+    if (i == n_rows)
+        rows[n_rows++] = (struct row){.kind = frame->kind,
+                                      .pkey = frame->pkey,
+                                      .traffic_class = frame->traffic_class,
+                                      .sl = frame->sl,
+                                      .adapter = frame->adapter};
     rows[i].n++;
 }
 

@@ -173,8 +173,13 @@ static void send_datagram(struct queue_pair *qp, struct work *work)
 {
     struct place there;
     char bytes[PACKET_BYTES];
-    struct frame frame = {.n_bytes = work->n_bytes, .kind = DATAGRAM, .flags = flags_of(work), .qpn = work->qpn,
-                          .imm = work->imm, .qkey = work->qkey, .length = work->n_bytes};
+    struct frame frame = {.n_bytes = work->n_bytes,
+                          .kind = DATAGRAM,
+                          .flags = flags_of(work),
+                          .qpn = work->qpn,
+                          .imm = work->imm,
+                          .qkey = work->qkey,
+                          .length = work->n_bytes};
     const struct ibv_ah_attr *ah = &work->to->attr;
     if (work->n_bytes > PACKET_BYTES) break_rule("a datagram fits into the MTU", "%u bytes", work->n_bytes);
     address_frame(qp, ah, &frame);
@@ -183,7 +188,8 @@ static void send_datagram(struct queue_pair *qp, struct work *work)
     if (is_known)
         is_known = find_gid(&ah->grh.dgid, &there);
     else
-        there = (struct place){(ah->dlid - 1) / MOST_ADAPTERS, (ah->dlid - 1) % MOST_ADAPTERS, 0}, is_known = ah->dlid > 0;
+        there = (struct place){(ah->dlid - 1) / MOST_ADAPTERS, (ah->dlid - 1) % MOST_ADAPTERS, 0},
+        is_known = ah->dlid > 0;
     struct link *link = is_known ? wire_link(there.host, work->qpn) : NULL;
     if (link != NULL) {
         record(&frame);
@@ -195,9 +201,15 @@ static void send_datagram(struct queue_pair *qp, struct work *work)
 /* Sends what the link takes. Returns true if all of the request has been sent. */
 static bool send_request(struct queue_pair *qp, struct work *work)
 {
-    struct frame frame = {.kind = (uint16_t)kind_of(work), .flags = flags_of(work), .qpn = qp->attr.dest_qp_num,
-                          .number = work->number, .rkey = work->rkey, .imm = work->imm, .length = work->n_bytes,
-                          .compare = work->compare, .swap = work->swap};
+    struct frame frame = {.kind = (uint16_t)kind_of(work),
+                          .flags = flags_of(work),
+                          .qpn = qp->attr.dest_qp_num,
+                          .number = work->number,
+                          .rkey = work->rkey,
+                          .imm = work->imm,
+                          .length = work->n_bytes,
+                          .compare = work->compare,
+                          .swap = work->swap};
     char bytes[CHUNK_BYTES];
     address_frame(qp, &qp->attr.ah_attr, &frame);
     do {
@@ -277,7 +289,8 @@ void take_reply(struct queue_pair *qp, const struct frame *frame, const void *by
     case ACK: acknowledge(qp, frame->number); break;
     case VALUE:
     case DATA:
-        if (work == NULL) break_rule("of this double", "a reply to no request, %#llx", (unsigned long long)frame->number);
+        if (work == NULL)
+            break_rule("of this double", "a reply to no request, %#llx", (unsigned long long)frame->number);
         acknowledge(qp, frame->number);
         scatter(work, bytes, frame->n_bytes);
         if ((frame->flags & LAST) == 0) break;

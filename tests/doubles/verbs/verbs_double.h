@@ -1,9 +1,9 @@
 /* tests/doubles/verbs/verbs_double.h: libibverbs with adapters that do what the specifications permit.
  *
- * Preloaded, it takes the place of the system's libibverbs for UCX and for the ib plugin. Each process has a thread, its
- * adapters, which executes what other processes ask for: the target's program takes no part. Processes reach each other
- * by sockets in the folder VERBS_DOUBLE_FOLDER (a part of TMPDIR), also from other network namespaces; each namespace is a host, with one
- * port on each adapter.
+ * Preloaded, it takes the place of the system's libibverbs for UCX and for the ib plugin. Each process has a thread,
+ * its adapters, which executes what other processes ask for: the target's program takes no part. Processes reach each
+ * other by sockets in the folder VERBS_DOUBLE_FOLDER (without it: a part of TMPDIR), also from other network
+ * namespaces; each namespace is a host, with one port on each adapter.
  *
  * VERBS_DOUBLE is a list of words, separated by commas:
  *   unordered      writes of a queue pair land in any order, unless a fence flag, a read, an atomic or a send's
@@ -22,7 +22,7 @@
  *   atomics=WHICH  none, adapter (atomic among those of adapters only) or system (also with processors); adapter
  *   max_mr=N       max_qp=N
  *   seed=N         of all that is drawn
- * A caller that breaks a rule ends, with the rule's name: rules.h. */
+ * A caller that breaks a rule ends, with the rule's name. */
 #ifndef TESTS_DOUBLES_VERBS_DOUBLE_H
 #define TESTS_DOUBLES_VERBS_DOUBLE_H
 
@@ -193,8 +193,8 @@ void pump(struct queue_pair *qp);
 void take_reply(struct queue_pair *qp, const struct frame *frame, const void *bytes);
 
 /* ---- wire.c ---- */
-int wire_start(void);                                      /* 0, or an error number */
-struct link *wire_link(int host, uint32_t qpn);            /* NULL: nobody is there */
+int wire_start(void);                           /* 0, or an error number */
+struct link *wire_link(int host, uint32_t qpn); /* NULL: nobody is there */
 bool wire_is_full(const struct link *link);
 void wire_send(struct link *link, const struct frame *frame, const void *bytes);
 void wire_kick(void);

@@ -264,7 +264,8 @@ static void start(void)
     sigset_t all, before;
     settings_read();
     state = settings.seed;
-    if (!listen_somewhere()) break_rule("VERBS_DOUBLE_FOLDER", "no socket in %s: %s", folder_of_sockets(), strerror(errno));
+    if (!listen_somewhere())
+        break_rule("VERBS_DOUBLE_FOLDER", "no socket in %s: %s", folder_of_sockets(), strerror(errno));
     state += slot * 1000003u;
     events = epoll_create1(EPOLL_CLOEXEC);
     kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
