@@ -12,8 +12,9 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* Estimates that rank this transport behind each transport within a host; UCX itself chooses among networks. */
-enum { LATENCY_SELF_NS = 20, LATENCY_NS = 2000, LATENCY_STAGED_NS = 20000 };
+/* Estimates that rank this transport behind each transport within a host, and among those between hosts; UCX itself
+ * chooses among networks. */
+enum { LATENCY_SELF_NS = 20, LATENCY_ADAPTER_NS = 2000, LATENCY_SLOW_NS = 20000 };
 #define BANDWIDTH_BYTES_PER_S UINT64_C(5000000000)
 
 /* ---- life ---- */
@@ -201,13 +202,19 @@ static isthmus_status ib_card(isthmus_tr *tr, void *buf, size_t *length_bytes)
     return status;
 }
 
+/* Slow: TCP, EFA, and copies by a device. */
+static uint32_t latency_ns(const isthmus_tr *tr)
+{
+    return tr->wakes || ib_net_is_slow(tr->net) ? LATENCY_SLOW_NS : LATENCY_ADAPTER_NS;
+}
+
 /* Memory of a device has no alias; the device executes atomics, at the request of its PE. */
 static void reach_device(const isthmus_tr *tr, uint32_t kind, struct isthmus_reach *reach)
 {
     bool is_direct = (tr->kinds >> kind & 1) != 0;
     reach->caps = 0;
     reach->atomics_domain = tr->stage != NULL ? ISTHMUS_DOMAIN_GPU : ISTHMUS_DOMAIN_NONE;
-    reach->latency_ns = is_direct ? LATENCY_NS : LATENCY_STAGED_NS;
+    reach->latency_ns = is_direct ? latency_ns(tr) : LATENCY_SLOW_NS;
     reach->bandwidth_bytes_per_s = is_direct ? BANDWIDTH_BYTES_PER_S : BANDWIDTH_BYTES_PER_S / 2;
     reach->how = ib_kind_how(tr, kind);
     /* A flush of UCX is complete when the peer's adapter has the data. The device sees it once its PE has flushed such
@@ -227,7 +234,7 @@ static isthmus_status ib_reach(isthmus_tr *tr, const struct isthmus_peer *peer, 
     bool wakes = tr->wakes && tr->adapter == NULL; /* an atomic that the adapter executes wakes no processor */
     uint32_t kind = ISTHMUS_HAS(peer, kind) ? peer->kind : ISTHMUS_MEM_HOST;
     struct isthmus_reach reach = {
-        .latency_ns = is_self ? LATENCY_SELF_NS : LATENCY_NS,
+        .latency_ns = is_self ? LATENCY_SELF_NS : latency_ns(tr),
         .bandwidth_bytes_per_s = BANDWIDTH_BYTES_PER_S,
         .caps = is_self ? ISTHMUS_CAP_ALIAS | ISTHMUS_CAP_ORDERED | ISTHMUS_CAP_NO_TARGET
                 : wakes ? ISTHMUS_CAP_WAKES

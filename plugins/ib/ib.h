@@ -314,8 +314,9 @@ struct isthmus_chan {
 
 /* ib_net.c. `configure` sets the ports in UCX's configuration, before UCX starts. */
 isthmus_status ib_net_open(isthmus_tr *tr);
-bool ib_net_user_decides(void);        /* by UCX_NET_DEVICES */
-void ib_net_close(struct ib_net *net); /* takes NULL */
+bool ib_net_user_decides(void);                /* by UCX_NET_DEVICES */
+bool ib_net_is_slow(const struct ib_net *net); /* all active ports are EFA's, or of another such link */
+void ib_net_close(struct ib_net *net);         /* takes NULL */
 isthmus_status ib_net_configure(const isthmus_tr *tr, ucp_config_t *config);
 extern const struct isthmus_devices ib_devices; /* the extension devices.1 */
 

@@ -15,6 +15,13 @@ enum { RAILS_USUAL = 2, RAILS_SINCE_MINOR = 14 }; /* UCX 1.13 puts and gets over
 
 bool ib_net_user_decides(void) { return ib_ucp_is_set("UCX_NET_DEVICES"); }
 
+bool ib_net_is_slow(const struct ib_net *net)
+{
+    for (uint32_t i = 0; i < net->ports.n; i++)
+        if (net->ports.list[i].is_active && net->ports.list[i].link != IB_LINK_OTHER) return false;
+    return net->n_active > 0;
+}
+
 /* ---- which one ---- */
 
 /* All PEs of this host, each with where the memory is that it moves. */

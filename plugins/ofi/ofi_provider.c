@@ -19,10 +19,10 @@ enum { LATENCY_UNKNOWN_NS = 4000 };
 static const struct provider providers[] = {
     {"cxi", false, true, 1800},
     {"efa", false, false, 9000},
-    {"psm3", false, false, 2000},
-    {"psm2", false, false, 1500},
     {"opx", false, false, 1500},
+    {"psm2", false, false, 1500},
     {"verbs;ofi_rxm", false, false, 3500},
+    {"psm3", false, false, 21000}, /* not for Omni-Path: over RoCE, where ib is, or over TCP */
     {"shm", true, false, 1000},
     {"tcp;ofi_rxm", true, false, 21000},
     {"tcp", true, false, 21000},

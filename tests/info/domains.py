@@ -61,9 +61,9 @@ def links_that_are_down_come_last():
     add_device(root, "pci0000:40/0000:40:01.0/0000:50:00.0", "class", "cxi", "cxi0")
     _, opened = job(2, adapters="cxi0@0000:50:00.0-,cxi1@0000:51:00.0")
     assert domains(opened) == ["cxi1", "cxi1"], opened
-    for adapters, expected in ((TWO, {"cxi0", "cxi1"}), (down, {"beside0"})):
+    for adapters, expected in ((TWO, {"cxi0", "cxi1"}), (down, {"double0"})):
         _, opened = job(2, adapters=adapters, ISTHMUS_OFI_PROVIDER="", ISTHMUS_OFI_SYSFS=root,
-                        OFI_DOUBLE_BESIDE="tcp")
+                        OFI_DOUBLE_PROVIDERS="cxi,tcp")
         assert set(domains(opened)) == expected, (adapters, opened)
     text, opened = job(1, adapters=down, status=1)
     assert "the link of cxi0 is down; bring it up, or name another provider in ISTHMUS_OFI_PROVIDER" in text, text

@@ -157,15 +157,13 @@ static struct fi_info *describe(const struct mode *mode, const struct fi_info *h
 }
 
 /* OFI_DOUBLE_ADAPTERS: a list such as cxi0@0000:3b:00.0,cxi1@0000:af:00.0-: domains, where their adapters are, and a
- * minus sign after those whose link is down. OFI_DOUBLE_BESIDE: another provider, listed after them. */
-static struct fi_info *describe_all(const struct mode *mode, const struct fi_info *hints)
+ * minus sign after those whose link is down. Returns the end of the list. */
+static struct fi_info **describe_adapters(const struct mode *mode, const struct fi_info *hints, const char *text,
+                                          struct fi_info **end)
 {
-    const char *text = getenv("OFI_DOUBLE_ADAPTERS"), *beside = getenv("OFI_DOUBLE_BESIDE");
-    struct fi_info *first = NULL, **end = &first;
     char name[16];
     unsigned domain, bus, device, function;
     int length;
-    if (text == NULL) return describe(mode, hints, "double0");
     for (; sscanf(text, "%15[^@]@%x:%x:%x.%x%n", name, &domain, &bus, &device, &function, &length) == 5;
          text += length + (text[length] == ',')) {
         enum fi_link_state link = text[length] == '-' ? FI_LINK_DOWN : FI_LINK_UP;
@@ -175,10 +173,29 @@ static struct fi_info *describe_all(const struct mode *mode, const struct fi_inf
                              link);
         end = &(*end)->next;
     }
-    if (beside == NULL || hints->fabric_attr->prov_name != NULL) return first;
-    struct fi_info *other = *end = describe(mode, hints, "beside0");
-    free(other->fabric_attr->prov_name);
-    other->fabric_attr->prov_name = text_of(beside);
+    return end;
+}
+
+/* OFI_DOUBLE_PROVIDERS: names with commas between them, in the order of the list; all behave as the mode, whose own
+ * has the adapters. Without: that one alone. */
+static struct fi_info *describe_all(const struct mode *mode, const struct fi_info *hints)
+{
+    const char *adapters = getenv("OFI_DOUBLE_ADAPTERS"), *names = getenv("OFI_DOUBLE_PROVIDERS");
+    struct fi_info *first = NULL, **end = &first;
+    if (names == NULL || hints->fabric_attr->prov_name != NULL) names = mode->provider;
+    for (size_t length; *names != '\0'; names += length, names += *names == ',') {
+        length = strcspn(names, ",");
+        char *name = strndup(names, length);
+        if (adapters != NULL && strcmp(name, mode->provider) == 0) {
+            end = describe_adapters(mode, hints, adapters, end);
+            free(name);
+            continue;
+        }
+        *end = describe(mode, hints, "double0");
+        free((*end)->fabric_attr->prov_name);
+        (*end)->fabric_attr->prov_name = name;
+        end = &(*end)->next;
+    }
     return first;
 }
 

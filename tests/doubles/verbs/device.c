@@ -57,6 +57,8 @@ static void read_word(const char *word)
         settings.late = true;
     else if (IS("ethernet"))
         settings.is_ethernet = true;
+    else if (IS("unspecified"))
+        settings.is_unspecified = true;
     else if (IS("vlans"))
         settings.has_vlans = true;
     else if (IS("partitions"))
@@ -99,8 +101,8 @@ static void read_settings(void)
     for (int i = 0; i < settings.n_adapters; i++) {
         struct ibv_device *device = &adapters[i].device;
         adapters[i].number = i;
-        device->node_type = IBV_NODE_CA;
-        device->transport_type = IBV_TRANSPORT_IB;
+        device->node_type = settings.is_unspecified ? IBV_NODE_UNSPECIFIED : IBV_NODE_CA;
+        device->transport_type = settings.is_unspecified ? IBV_TRANSPORT_UNSPECIFIED : IBV_TRANSPORT_IB;
         snprintf(device->name, sizeof device->name, "%s%d", settings.name, i);
         snprintf(device->dev_name, sizeof device->dev_name, "uverbs%d", i);
         snprintf(device->dev_path, sizeof device->dev_path, "/sys/class/infiniband_verbs/uverbs%d", i);
@@ -265,6 +267,12 @@ int ibv_query_device(struct ibv_context *verbs, struct ibv_device_attr *out)
     return 0;
 }
 
+static uint8_t link_layer(void)
+{
+    if (settings.is_unspecified) return IBV_LINK_LAYER_UNSPECIFIED;
+    return settings.is_ethernet ? IBV_LINK_LAYER_ETHERNET : IBV_LINK_LAYER_INFINIBAND;
+}
+
 int ibv_query_port(struct ibv_context *verbs, uint8_t port, struct _compat_ibv_port_attr *out)
 {
     const struct adapter *adapter = ((struct context *)verbs)->adapter;
@@ -281,8 +289,7 @@ int ibv_query_port(struct ibv_context *verbs, uint8_t port, struct _compat_ibv_p
                                  .active_width = 2,
                                  .active_speed = 32,
                                  .phys_state = is_up ? 5 : 3,
-                                 .link_layer = settings.is_ethernet ? IBV_LINK_LAYER_ETHERNET
-                                                                    : IBV_LINK_LAYER_INFINIBAND};
+                                 .link_layer = link_layer()};
     if (port != 1) return EINVAL;
     memcpy(out, &attr, offsetof(struct ibv_port_attr, port_cap_flags2)); /* older callers have no room for more */
     return 0;

@@ -237,7 +237,8 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
     struct queue_pair *qp = NULL;
     pthread_mutex_lock(&verbs_lock);
     int at = n_queue_pairs < settings.max_qp ? free_number() : -1;
-    if (at >= 0 && (init->qp_type == IBV_QPT_RC || init->qp_type == IBV_QPT_UD)) {
+    bool is_connected = init->qp_type == IBV_QPT_RC && !settings.is_unspecified;
+    if (at >= 0 && (is_connected || init->qp_type == IBV_QPT_UD)) {
         qp = calloc(1, sizeof *qp);
         init->cap.max_inline_data = init->cap.max_inline_data > 128 ? init->cap.max_inline_data : 128;
         qp->verbs = (struct ibv_qp){.context = pd->context,

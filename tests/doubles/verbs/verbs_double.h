@@ -12,6 +12,7 @@
  *                  the adapter reads that host's memory or reports a receive; adapters order nothing among each other
  *   late           the memory of a request is read some time after the request is posted
  *   ethernet       ports are RoCE: a table of GIDs in place of LIDs
+ *   unspecified    ports are of no link that has a name, and there are no connected queue pairs, as on EFA
  *   vlans          the table has 16 GIDs, of VLANs too: 10.80.9.x at index 10 is of VLAN 9
  *   partitions     P_Keys are 0x7fff, which is a limited member, and 0x8123
  *   memlock        registrations count against RLIMIT_MEMLOCK, for root too
@@ -36,7 +37,7 @@
 enum { MOST_ADAPTERS = 8, MOST_GIDS = 16, QPS_OF_A_PROCESS = 4096, CHUNK_BYTES = 64 << 10, PACKET_BYTES = 4096 };
 
 struct settings {
-    bool unordered, relaxed, late, is_ethernet, has_vlans, has_partitions, counts_memlock;
+    bool unordered, relaxed, late, is_ethernet, is_unspecified, has_vlans, has_partitions, counts_memlock;
     int n_adapters, down, max_mr, max_qp;
     unsigned vendor, part;
     enum ibv_atomic_cap atomics;
