@@ -25,6 +25,7 @@ static const struct {
     struct ib_config_key key;
 } passed_on[] = {
     {"GID_INDEX", {"IB_GID_INDEX", .why = "ISTHMUS_IB_GID_INDEX is set", .variables = {"UCX_IB_GID_INDEX"}}},
+    {"PKEY", {"IB_PKEY", .why = "ISTHMUS_IB_PKEY is set", .variables = {"UCX_IB_PKEY"}}},
     {"SL", {"IB_SL", .why = "ISTHMUS_IB_SL is set", .variables = {"UCX_IB_SL"}}},
     {"TRAFFIC_CLASS",
      {"IB_TRAFFIC_CLASS", .why = "ISTHMUS_IB_TRAFFIC_CLASS is set", .variables = {"UCX_IB_TRAFFIC_CLASS"}}},

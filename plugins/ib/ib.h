@@ -160,7 +160,7 @@ struct ib_ep {
     struct ib_batch connecting, flush;
     struct ib_qp *qp;              /* for atomics by the peer's adapter; NULL: not used so far */
     struct ib_batch qp_connecting; /* pending until the peer has connected its queue pair to it */
-    bool is_qp_connected;
+    bool is_qp_connected, has_qp_answered;
     uint32_t id;                    /* the index in worker->eps_by_id */
     uint32_t flush_sequence;        /* of the last flush request */
     bool is_flush_am;               /* the flush under way is a flush request (am/am_put.c) */
@@ -238,7 +238,7 @@ struct isthmus_tr {
     char lost_host[IB_HOST_NAME_BYTES];
     struct {
         isthmus_status code;
-        char text[320];
+        char text[400];
     } refusal; /* the first failure of a request at a peer, or of a copy here; under the lost_lock */
 };
 

@@ -12,7 +12,7 @@
 
 enum {
     IB_MAX_PORTS = ISTHMUS_ADAPTERS_MOST,
-    IB_MAX_GIDS = 8,
+    IB_MAX_GIDS = 256,
     IB_ADAPTER_BYTES = 64,
     IB_PORT_NAME_BYTES = IB_ADAPTER_BYTES + 8,
 };
@@ -90,6 +90,10 @@ struct ib_selection {
  * those slower than half of that. INVALID: the text is wrong, or names what is not there or is down. */
 isthmus_status ib_select(const struct isthmus_services *services, const struct ib_ports *ports, const char *text,
                          struct ib_selection *out);
+
+/* The first active port that a comma list of names such as mlx5_0:1 has, in UCX's manner: "all" has each one, and a
+ * list behind ^ those that it does not name. NULL: there is none. */
+const struct ib_port *ib_port_in_list(const struct ib_ports *ports, const char *list);
 
 /* The port for each of n_pes PEs, as an index of the selection's list: dealt out, or shared
  * (isthmus_adapters_share()). distances: [pe * selection->n + port]. */

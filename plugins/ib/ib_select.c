@@ -9,12 +9,14 @@
 
 /* ---- without ISTHMUS_HCA: the ports that belong together ---- */
 
-static const struct ib_port *fastest(const struct ib_ports *ports)
+/* `left_out`: by port; NULL: none. */
+static const struct ib_port *fastest(const struct ib_ports *ports, const bool *left_out)
 {
     const struct ib_port *best = NULL;
     for (uint32_t i = 0; i < ports->n; i++) {
         const struct ib_port *port = &ports->list[i];
-        if (port->is_active && (best == NULL || port->rate_mbit_per_s > best->rate_mbit_per_s)) best = port;
+        if (!port->is_active || (left_out != NULL && left_out[i])) continue;
+        if (best == NULL || port->rate_mbit_per_s > best->rate_mbit_per_s) best = port;
     }
     return best;
 }
@@ -34,16 +36,11 @@ static void add(struct ib_selection *out, uint32_t port, uint32_t count)
     out->counts[out->n++] = count;
 }
 
-/* `left_out`: by port; NULL: none. */
 static void select_usual(const struct ib_ports *ports, const bool *left_out, struct ib_selection *out)
 {
-    const struct ib_port *best;
-    struct ib_ports rest = *ports;
-    for (uint32_t i = 0; left_out != NULL && i < rest.n; i++)
-        if (left_out[i]) rest.list[i].is_active = false;
-    best = fastest(&rest);
-    for (uint32_t i = 0; best != NULL && i < rest.n; i++)
-        if (is_of_use(&rest.list[i], best)) add(out, i, 1);
+    const struct ib_port *best = fastest(ports, left_out);
+    for (uint32_t i = 0; best != NULL && i < ports->n; i++)
+        if ((left_out == NULL || !left_out[i]) && is_of_use(&ports->list[i], best)) add(out, i, 1);
 }
 
 /* ---- the entries of ISTHMUS_HCA ---- */
@@ -230,6 +227,27 @@ isthmus_status ib_select(const struct isthmus_services *services, const struct i
         if (status == ISTHMUS_OK && out->n == 0) status = fail_text(&r, text);
     }
     return status;
+}
+
+/* ---- UCX_NET_DEVICES ---- */
+
+static bool has_word(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = list; at != NULL; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, word, length) == 0 && (at[length] == ',' || at[length] == '\0')) return true;
+    }
+    return false;
+}
+
+const struct ib_port *ib_port_in_list(const struct ib_ports *ports, const char *list)
+{
+    bool leaves_out = list[0] == '^', has_all = !leaves_out && has_word(list, "all");
+    for (uint32_t i = 0; i < ports->n; i++)
+        if (ports->list[i].is_active && (has_all || has_word(list + leaves_out, ports->list[i].name) != leaves_out))
+            return &ports->list[i];
+    return NULL;
 }
 
 /* ---- sharing ---- */

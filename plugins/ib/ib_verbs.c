@@ -10,7 +10,8 @@
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
 
-enum { SOFTWARE_VENDOR = 0xffffff, GID_ENTRIES = 256 };
+enum { SOFTWARE_VENDOR = 0xffffff };
+enum { GID_ENTRIES = 4 * IB_MAX_GIDS }; /* of all ports of an adapter: the system reports none where they are more */
 
 static struct {
     __typeof__(ibv_get_device_list) *get_device_list;

@@ -196,6 +196,12 @@ isthmus_status ib_qp_connect(struct ib_qp *qp, const struct ib_qp_address *peer)
     return peer->qp_num % 2 == 0 ? ISTHMUS_OK : ISTHMUS_ERR_IO;
 }
 
+void ib_qp_describe(const struct ib_qp *qp, char out[IB_QP_TEXT_BYTES])
+{
+    (void)qp;
+    out[0] = '\0';
+}
+
 static void begin(isthmus_tr *tr, bool is_tcp, struct ib_ep *eps, isthmus_lmem *lmem)
 {
     struct ib_worker *worker = &tr->workers[0];

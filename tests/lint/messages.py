@@ -22,7 +22,7 @@ FORMAT_OF = {"ist_fail": 1, "ist_fail_errno": 1, "ist_fail_memory": 0, "ist_misu
              "CT_THIS_CHECK": 1, "ct_fault": 1, "ct_skip": 0, "ist_uid_leader_fail": 1}
 # The same in single files, where the text is made before it is known which call reports it.
 FORMAT_IN = {"uid_job.c": {"fail": 1}, "boot_uid.c": {"snprintf": 2}, "fd_pass_take.c": {"refuse": 2},
-             "config.c": {"snprintf": 2}, "config_file.c": {"snprintf": 2},
+             "config.c": {"snprintf": 2}, "rc_amo.c": {"snprintf": 2}, "config_file.c": {"snprintf": 2},
              "liveness.c": {"snprintf": 2}, "processes.c": {"snprintf": 2, "find": (3, 4)}, "cases.def": {"CASE": 4},
              "kernel_report.c": {"snprintf": 2}}
 # What these functions add to their format string.

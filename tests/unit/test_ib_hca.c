@@ -129,6 +129,19 @@ static const char *selected(const char *text)
     return out;
 }
 
+static void a_list_of_ucx(void **state)
+{
+    (void)state;
+    read_host("mlx5_1 2 2c9 1 0\n 1 1 2 64\n 4 1 2 64\n mlx5_10 2 2c9 1 0\n 4 1 2 64\n 4 1 2 64\n");
+    assert_string_equal(ib_port_in_list(&ports, "mlx5_10:1")->name, "mlx5_10:1");
+    assert_string_equal(ib_port_in_list(&ports, "eth0,mlx5_10:2")->name, "mlx5_10:2");
+    assert_string_equal(ib_port_in_list(&ports, "mlx5_10:2,mlx5_1:2,eth0")->name, "mlx5_1:2");
+    assert_string_equal(ib_port_in_list(&ports, "all")->name, "mlx5_1:2");
+    assert_string_equal(ib_port_in_list(&ports, "^mlx5_1:2,mlx5_10:1")->name, "mlx5_10:2");
+    assert_null(ib_port_in_list(&ports, "mlx5_1:1")); /* down */
+    assert_null(ib_port_in_list(&ports, "mlx5_1,eth0,mlx5_10:20"));
+}
+
 static void the_usual_ones(void **state)
 {
     (void)state;
@@ -306,6 +319,7 @@ int main(void)
         cmocka_unit_test(a_host_without_adapters),
         cmocka_unit_test(ports_in_words_of_ours),
         cmocka_unit_test(distances_of_nodes),
+        cmocka_unit_test(a_list_of_ucx),
         cmocka_unit_test(the_usual_ones),
         cmocka_unit_test(what_the_user_wants),
         cmocka_unit_test(what_the_user_cannot_have),

@@ -1,8 +1,8 @@
-/* plugins/ib/rc/rc_amo.c: the adapter of this PE, queue pairs to the adapters of peers (rc_qp.h), and the atomics under
- * way there. An endpoint has one queue pair, created before its first atomic. A message requests its counterpart, which
- * the peer's progress creates; from then on the peer's processor is not involved. Atomics on memory of the calling PE
- * go through its adapter in the same way, connected without messages: adapter and processor do not exclude one another,
- * so that all atomics on a word go to one of them. */
+/* plugins/ib/rc/rc_amo.c: queue pairs from the adapter of this PE (rc_port.c) to those of peers (rc_qp.h), and the
+ * atomics under way there. An endpoint has one queue pair, created before its first atomic. A message requests its
+ * counterpart, which the peer's progress creates; from then on the peer's processor is not involved. Atomics on memory
+ * of the calling PE go through its adapter in the same way, connected without messages: adapter and processor do not
+ * exclude one another, so that all atomics on a word go to one of them. */
 #include "plugins/ib/rc/rc.h"
 
 #include "plugins/ib/am/am_priv.h"
@@ -51,71 +51,6 @@ struct ib_passive_qp {
 };
 
 /* ---- the adapter of this PE ---- */
-
-/* Reads a number that UCX gets too, which has refused text that is no number. */
-static uint32_t setting(const isthmus_tr *tr, const char *variable, const char *key, uint32_t usual)
-{
-    const struct isthmus_services *s = tr->services;
-    const char *text = ib_ucp_variable(variable);
-    char *end;
-    if (text == NULL) text = s->config(s->core, key);
-    unsigned long value = text != NULL ? strtoul(text, &end, 10) : 0;
-    return text != NULL && end != text && value < 256 ? (uint32_t)value : usual;
-}
-
-static struct ib_qp_settings settings_of(const isthmus_tr *tr, const struct ib_port *port)
-{
-    const struct ib_gid *best = ib_gid_best(port);
-    uint32_t gid = best != NULL && port->link == IB_LINK_ETHERNET ? best->index : 0;
-    if (tr->net->gid_index >= 0) gid = (uint32_t)tr->net->gid_index;
-    return (struct ib_qp_settings){
-        .gid_index = setting(tr, "UCX_IB_GID_INDEX", "GID_INDEX", gid),
-        .service_level = (uint8_t)setting(tr, "UCX_IB_SL", "SL", 0),
-        .traffic_class = (uint8_t)setting(tr, "UCX_IB_TRAFFIC_CLASS", "TRAFFIC_CLASS", 0),
-    };
-}
-
-/* The port that UCX is configured to use, or the first one in the user's UCX_NET_DEVICES; NULL: none. */
-static const struct ib_port *port_of(const struct ib_net *net)
-{
-    const char *devices = ib_ucp_variable("UCX_NET_DEVICES");
-    if (net->mine >= 0) return &net->ports.list[net->mine];
-    for (uint32_t i = 0; devices != NULL && i < net->ports.n; i++)
-        if (net->ports.list[i].is_active && strstr(devices, net->ports.list[i].adapter) != NULL)
-            return &net->ports.list[i];
-    return NULL;
-}
-
-static const char *why_no_atomics(const struct ib_net *net, const struct ib_port *port)
-{
-    if (port != NULL) return "has no atomics";
-    if (net->n_active > 0) return "UCX_NET_DEVICES names no adapter that is up";
-    return net->ports.n > 0 ? "no adapter of this host is up" : "the network is TCP, which has no atomics by adapters";
-}
-
-/* Without an adapter the transport works but for these atomics, and reach() reports that: the core decides whether the
- * job can start. */
-isthmus_status ib_rc_open(isthmus_tr *tr)
-{
-    const struct isthmus_services *s = tr->services;
-    const char *wanted = s->config(s->core, "ATOMICS");
-    if (wanted == NULL || strcmp(wanted, "nic") != 0) return ISTHMUS_OK;
-    const struct ib_port *port = port_of(tr->net);
-    if (port == NULL || port->atomics == IB_ATOMICS_NONE) {
-        snprintf(tr->why_no_adapter, sizeof tr->why_no_adapter, "%s%s%s", port != NULL ? port->name : "",
-                 port != NULL ? " " : "", why_no_atomics(tr->net, port));
-        return ISTHMUS_OK;
-    }
-    struct ib_qp_settings settings = settings_of(tr, port);
-    if (ib_adapter_open(s, port, &settings, &tr->adapter) != ISTHMUS_OK) {
-        const char *why = s->fail_text(s->core);
-        snprintf(tr->why_no_adapter, sizeof tr->why_no_adapter, "%s: %.120s", port->name,
-                 strncmp(why, "ib: ", 4) == 0 ? why + 4 : why);
-        return ISTHMUS_OK;
-    }
-    s->log(s->core, ISTHMUS_LOG_INFO, "%s executes atomics of 64 bits on this PE's host memory", port->name);
-    return ISTHMUS_OK;
-}
 
 void ib_rc_close(isthmus_tr *tr)
 {
@@ -299,6 +234,18 @@ static void fail_request(struct rc_request *request, const char *why)
     complete(request, IB_REFUSED);
 }
 
+/* Messages have connected the queue pairs, so the peer is there: only packets addressed as these do not reach it. */
+static void fail_first_request(struct rc_request *request, const char *why)
+{
+    const isthmus_path *path = request->ep->path;
+    char from[IB_QP_TEXT_BYTES], text[400];
+    ib_qp_describe(request->ep->qp, from);
+    snprintf(text, sizeof text, "the adapter of PE %d on %s does not answer the first atomic: %.40s; it went by %s",
+             path->pe, path->host_name, why, from);
+    ib_refusal_keep(path->tr, ISTHMUS_ERR_UNREACHABLE, text);
+    complete(request, IB_REFUSED);
+}
+
 bool ib_rc_start(struct ib_ep *ep, const struct ib_rc_amo *amo, const struct ib_word_op *op)
 {
     struct ib_rc *rc = ep->worker->rc;
@@ -335,7 +282,10 @@ static void request_completed(struct ib_worker *worker, const struct ib_wc *wc)
     if (request == NULL || request->qp == NULL || request->sequence != wc->wr_id >> 32) return;
     if (request->ep != NULL && wc->failure == NULL) {
         if (request->fetched != NULL) memcpy(request->fetched, &wc->value, sizeof wc->value);
+        request->ep->has_qp_answered = true;
         complete(request, UCS_OK);
+    } else if (request->ep != NULL && wc->is_loss && !request->ep->has_qp_answered) {
+        fail_first_request(request, wc->failure);
     } else if (request->ep != NULL && wc->is_loss) {
         ib_ep_lose(request->ep, UCS_ERR_ENDPOINT_TIMEOUT);
         complete(request, UCS_ERR_ENDPOINT_TIMEOUT);

@@ -2,10 +2,12 @@
 #include "plugins/ib/rc/rc_qp.h"
 
 #ifdef IB_HAVE_VERBS
+#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,7 +35,9 @@ struct ib_adapter {
     struct ibv_cq *passive_cq; /* of passive queue pairs: nothing completes there */
     struct ibv_device_attr device;
     struct ibv_port_attr port;
+    char name[IB_PORT_NAME_BYTES];
     uint8_t port_number;
+    uint16_t pkey, pkey_index;
     enum ib_link link;
     struct ib_qp_settings settings;
     uint8_t gid[16];
@@ -115,11 +119,33 @@ static isthmus_status query(struct ib_adapter *adapter, const struct ib_port *po
     return ISTHMUS_OK;
 }
 
+/* UCX's rule: of the partitions that the settings allow, the first with full membership. Two limited members of a
+ * partition do not reach each other, and a port's first P_Key often is the limited one of the default partition. */
+static isthmus_status find_pkey(struct ib_adapter *adapter)
+{
+    enum { IS_FULL = 0x8000 };
+    const struct isthmus_services *s = adapter->services;
+    int32_t wanted = adapter->settings.partition;
+    for (uint16_t i = 0; i < adapter->port.pkey_tbl_len && (adapter->pkey & IS_FULL) == 0; i++) {
+        __be16 entry = 0;
+        if (adapter->query_pkey(adapter->context, adapter->port_number, i, &entry) != 0) continue;
+        uint16_t pkey = ntohs(entry);
+        if (pkey == 0 || (wanted != IB_ANY_PARTITION && (pkey & ~IS_FULL) != wanted)) continue;
+        if (adapter->pkey != 0 && (pkey & IS_FULL) == 0) continue;
+        adapter->pkey = pkey;
+        adapter->pkey_index = i;
+        if (adapter->link == IB_LINK_ETHERNET) return ISTHMUS_OK; /* which has no partitions */
+    }
+    if (adapter->pkey != 0) return ISTHMUS_OK;
+    return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "it has no P_Key that UCX_IB_PKEY or ISTHMUS_IB_PKEY allows");
+}
+
 static isthmus_status prepare(struct ib_adapter *adapter, const struct ib_port *port)
 {
     isthmus_status status = load(adapter);
     if (status == ISTHMUS_OK) status = open_device(adapter, port);
     if (status == ISTHMUS_OK) status = query(adapter, port);
+    if (status == ISTHMUS_OK) status = find_pkey(adapter);
     if (status != ISTHMUS_OK) return status;
     adapter->pd = adapter->alloc_pd(adapter->context);
     if (adapter->pd == NULL) return fail(adapter, "ibv_alloc_pd", errno);
@@ -133,6 +159,7 @@ isthmus_status ib_adapter_open(const struct isthmus_services *services, const st
     struct ib_adapter *adapter = calloc(1, sizeof *adapter);
     if (adapter == NULL) return services->fail(services->core, ISTHMUS_ERR_NO_MEMORY, "no memory for an adapter");
     adapter->services = services;
+    snprintf(adapter->name, sizeof adapter->name, "%s", port->name);
     adapter->port_number = (uint8_t)port->number;
     adapter->link = port->link;
     adapter->settings = *settings;
@@ -260,6 +287,7 @@ static int enter_init(const struct ib_qp *qp)
 {
     struct ibv_qp_attr attr = {
         .qp_state = IBV_QPS_INIT,
+        .pkey_index = qp->adapter->pkey_index,
         .port_num = qp->adapter->port_number,
         .qp_access_flags = qp->cq == NULL ? IBV_ACCESS_REMOTE_ATOMIC : 0,
     };
@@ -317,15 +345,32 @@ void ib_qp_address(const struct ib_qp *qp, struct ib_qp_address *out)
     memcpy(out->gid, adapter->gid, sizeof out->gid);
 }
 
-/* Between ports of InfiniBand a local address is enough unless the subnet manager gave none; over Ethernet there are
- * GIDs only. */
+void ib_qp_describe(const struct ib_qp *qp, char out[IB_QP_TEXT_BYTES])
+{
+    const struct ib_adapter *adapter = qp->adapter;
+    const struct ib_qp_settings *settings = &adapter->settings;
+    char gid[INET6_ADDRSTRLEN];
+    (void)inet_ntop(AF_INET6, adapter->gid, gid, sizeof gid);
+    snprintf(out, IB_QP_TEXT_BYTES, "%s with GID %u (%s), P_Key %#x, traffic class %u, service level %u", adapter->name,
+             settings->gid_index, gid, adapter->pkey, settings->traffic_class, settings->service_level);
+}
+
+/* Within a subnet of InfiniBand a local address is enough, unless the subnet manager gave none or its switches want
+ * more; over Ethernet there are GIDs only. */
+static bool needs_gid(const struct ib_adapter *adapter, const struct ib_qp_address *peer)
+{
+    enum { PREFIX_BYTES = 8 };
+    return adapter->link == IB_LINK_ETHERNET || peer->lid == 0 || (adapter->port.flags & IBV_QPF_GRH_REQUIRED) != 0 ||
+           memcmp(adapter->gid, peer->gid, PREFIX_BYTES) != 0;
+}
+
 static struct ibv_ah_attr ah_attr_to(const struct ib_adapter *adapter, const struct ib_qp_address *peer)
 {
     const struct ib_qp_settings *settings = &adapter->settings;
     struct ibv_ah_attr ah = {
         .dlid = (uint16_t)peer->lid,
         .sl = settings->service_level,
-        .is_global = adapter->link == IB_LINK_ETHERNET || peer->lid == 0,
+        .is_global = needs_gid(adapter, peer),
         .port_num = adapter->port_number,
     };
     ah.grh.sgid_index = (uint8_t)settings->gid_index;

@@ -16,9 +16,11 @@ struct ib_qp;      /* connected to one of a peer */
 
 /* The parameters of a connection, besides its destination. */
 struct ib_qp_settings {
-    uint32_t gid_index; /* of a RoCE port */
+    uint32_t gid_index;
+    int32_t partition; /* a P_Key without its membership bit; of an InfiniBand port */
     uint8_t service_level, traffic_class;
 };
+enum { IB_ANY_PARTITION = -1 }; /* the first one with full membership, else the first one */
 
 /* The address of a queue pair, for its peer; sent as it is. */
 struct ib_qp_address {
@@ -49,6 +51,8 @@ isthmus_status ib_qp_create(struct ib_adapter *adapter, struct ib_cq *cq, struct
 void ib_qp_destroy(struct ib_qp *qp);
 void ib_qp_address(const struct ib_qp *qp, struct ib_qp_address *out);
 isthmus_status ib_qp_connect(struct ib_qp *qp, const struct ib_qp_address *peer);
+enum { IB_QP_TEXT_BYTES = 192 };
+void ib_qp_describe(const struct ib_qp *qp, char out[IB_QP_TEXT_BYTES]); /* how its packets are addressed */
 
 /* The target of a request. Its completion returns wr_id, whose low 32 bits are the slot. */
 struct ib_qp_target {

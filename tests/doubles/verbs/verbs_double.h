@@ -34,7 +34,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MOST_ADAPTERS = 8, MOST_GIDS = 16, QPS_OF_A_PROCESS = 4096, CHUNK_BYTES = 64 << 10, PACKET_BYTES = 4096 };
+enum { MOST_ADAPTERS = 16, MOST_GIDS = 16, QPS_OF_A_PROCESS = 4096, CHUNK_BYTES = 64 << 10, PACKET_BYTES = 4096 };
 
 struct settings {
     bool unordered, relaxed, late, is_ethernet, is_unspecified, has_vlans, has_partitions, counts_memlock;
