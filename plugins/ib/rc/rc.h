@@ -13,7 +13,7 @@ void ib_rc_close(isthmus_tr *tr);
 isthmus_status ib_rc_worker_open(struct ib_worker *worker);
 void ib_rc_worker_close(struct ib_worker *worker);
 int ib_rc_progress(struct ib_worker *worker);
-int ib_rc_arm(struct ib_worker *worker); /* the descriptor to sleep on besides UCX's; -1: no request is under way */
+int ib_rc_arm(struct ib_worker *worker); /* the descriptor to sleep on besides UCX's; -1: there is none */
 
 isthmus_status ib_rc_connect(struct ib_ep *ep); /* before the first atomic. The lock is released meanwhile */
 void ib_rc_ep_fail(const struct ib_ep *ep);     /* the peer is lost */
