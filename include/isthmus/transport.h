@@ -565,8 +565,9 @@ struct isthmus_transport {
 
     /* Makes an extent of this PE's symmetric memory reachable. Writes the key with which peers attach it (*key_bytes:
      * in, the room; out, the bytes written) and returns the registration, which also serves as local operand; the core
-     * passes it to unregister_local at the end. May be called while other PEs already attach. Returns UNSUPPORTED if
-     * the kind is not in kinds_expose: never take an unknown kind for host memory. REQUIRED. */
+     * passes it to unregister_local at the end. May be called while other PEs already attach. Extents of host memory
+     * may overlap: each has a key and a registration of its own, and the others stay when one ends. UNSUPPORTED: the
+     * kind is not in kinds_expose; never take an unknown kind for host memory. REQUIRED. */
     isthmus_status (*expose)(isthmus_tr *, const struct isthmus_mem *, void *key, size_t *key_bytes,
                              isthmus_lmem **out);
 

@@ -228,9 +228,10 @@ static isthmus_status expose(isthmus_tr *tr, const struct isthmus_mem *mem, void
         changed.device = -1;
     }
     if (planted_has("forgets_offset")) changed.fd_offset_bytes = 0;
-    if (!planted_has("key_without_room")) return planted_base->expose(tr, &changed, key, key_bytes, out);
-    isthmus_status status = planted_base->expose(tr, &changed, key, &room, out);
-    *key_bytes = room;
+    isthmus_status status = planted_base->expose(tr, &changed, key, planted_has("key_without_room") ? &room : key_bytes,
+                                                 out);
+    if (planted_has("key_without_room")) *key_bytes = room;
+    if (status == ISTHMUS_OK) planted_exposed(mem, key, key_bytes);
     return status;
 }
 

@@ -21,60 +21,6 @@ static const size_t lengths[] = {1,    2,    3,    4,    7,    8,     9,     16,
                                  4095, 4096, 4097, 8191, 8193, 65535, 65537, 262144, 1 << 20, MOST_BYTES};
 enum { N_LENGTHS = sizeof lengths / sizeof *lengths };
 
-/* ---- one call ---- */
-
-/* The data, and where its signal goes. */
-struct put_signal {
-    const struct ct_target *to, *signal_to;
-    uint64_t offset_bytes, signal_offset_bytes;
-    const void *source;
-    size_t length_bytes;
-    uint32_t op, flags;
-    uint64_t value;
-};
-
-static void in_parts(const struct put_signal *what)
-{
-    const struct ct_target *to = what->to;
-    const struct ct_amo update = {.op = what->op, .bits = ISTHMUS_BITS64, .operand = what->value};
-    ct_put(to, what->offset_bytes, what->source, what->length_bytes);
-    CT_OK(to->channel->ops.fence(to->channel->chan, to->p->path[to->pe]));
-    if (!ct_amo(what->signal_to, what->signal_offset_bytes, &update, NULL))
-        CT_RULE("amo_entry", "a transport with put_signal has the atomic operation, too", false,
-                "amo_entry returned NULL for operation %u on 64 bits", what->op);
-}
-
-static isthmus_status call(const struct put_signal *what)
-{
-    const struct ct_target *to = what->to;
-    const struct isthmus_put_signal all = {.struct_size = sizeof all,
-                                           .flags = what->flags,
-                                           .remote = to->extent->rmem[to->pe],
-                                           .remote_offset_bytes = what->offset_bytes,
-                                           .source = what->source,
-                                           .length_bytes = what->length_bytes,
-                                           .signal = what->signal_to->extent->rmem[to->pe],
-                                           .signal_offset_bytes = what->signal_offset_bytes,
-                                           .value = what->value,
-                                           .op = what->op};
-    return to->channel->ops.put_signal(to->channel->chan, to->p->path[to->pe], &all);
-}
-
-static void put_signal(const struct put_signal *what)
-{
-    isthmus_status status;
-    ct_enter("ops.put_signal()");
-    while ((status = call(what)) == ISTHMUS_ERR_AGAIN) {
-        CT_RULE("put_signal", "only nonblocking calls return AGAIN", (what->flags & ISTHMUS_PUT_SIGNAL_NBI) != 0,
-                "a call without ISTHMUS_PUT_SIGNAL_NBI returned AGAIN");
-        (void)ct_progress(what->to->p);
-    }
-    if (status == ISTHMUS_ERR_UNSUPPORTED)
-        in_parts(what);
-    else
-        CT_OK_OF("put_signal", status);
-}
-
 /* ---- the usual steps ---- */
 
 /* Two extents: data in one, words in both. */
@@ -209,14 +155,14 @@ void ct_case_put_signal(struct ct_process *p)
             continue;
         }
         ct_pattern_fill(source, r.length_bytes, number);
-        put_signal(&(struct put_signal){.to = &to[0],
-                                        .signal_to = &to[r.is_elsewhere],
-                                        .offset_bytes = r.offset_bytes,
-                                        .source = source,
-                                        .length_bytes = r.length_bytes,
-                                        .op = r.op,
-                                        .flags = r.flags,
-                                        .value = r.value});
+        ct_put_signal(&(struct ct_put_signal){.to = &to[0],
+                                              .signal_to = &to[r.is_elsewhere],
+                                              .offset_bytes = r.offset_bytes,
+                                              .source = source,
+                                              .length_bytes = r.length_bytes,
+                                              .op = r.op,
+                                              .flags = r.flags,
+                                              .value = r.value});
     }
     end(p, &w);
 }
@@ -246,7 +192,7 @@ void ct_case_put_signal_source(struct ct_process *p)
         }
         uint32_t flags = round % 2 == 0 ? ISTHMUS_PUT_SIGNAL_NBI : 0;
         ct_pattern_fill(source, n, round);
-        put_signal(&(struct put_signal){&to_data, &to_words, WORD, 0, source, n, ISTHMUS_AMO_SET, flags, round});
+        ct_put_signal(&(struct ct_put_signal){&to_data, &to_words, WORD, 0, source, n, ISTHMUS_AMO_SET, flags, round});
         if (flags != 0) CT_OK(w.channel.ops.local_complete(w.channel.chan, NULL));
         memset(source, 0xee, n);
         wait_for_answer(&w, round);
@@ -267,8 +213,8 @@ static void send_in_order(struct ct_process *p, struct world *w, uint64_t round)
     ct_pattern_fill(with, n, round + 1);
     ct_put_nbi(&to_data, BEFORE, before, round % 2 == 0 ? sizeof before : 8);
     CT_OK(w->channel.ops.fence(w->channel.chan, p->path[1]));
-    put_signal(
-        &(struct put_signal){&to_data, &to_words, BEHIND, 0, with, n, ISTHMUS_AMO_ADD, ISTHMUS_PUT_SIGNAL_NBI, 1});
+    ct_put_signal(
+        &(struct ct_put_signal){&to_data, &to_words, BEHIND, 0, with, n, ISTHMUS_AMO_ADD, ISTHMUS_PUT_SIGNAL_NBI, 1});
     CT_OK(w->channel.ops.fence(w->channel.chan, NULL));
     put_word(&to_data, LATE, round);
     wait_for_answer(w, round);
@@ -310,8 +256,8 @@ void ct_case_put_signal_sums(struct ct_process *p)
     const struct ct_amo add = {.op = ISTHMUS_AMO_ADD, .bits = ISTHMUS_BITS64, .operand = 1};
     for (uint32_t i = 0; i < SUM_ROUNDS; i++) {
         uint32_t flags = i % 2 == 0 ? ISTHMUS_PUT_SIGNAL_NBI : 0;
-        put_signal(&(struct put_signal){&to_data, &to_words, (uint64_t)p->pe * SUM_BYTES, 0, source, SUM_BYTES,
-                                        ISTHMUS_AMO_ADD, flags, 1});
+        ct_put_signal(&(struct ct_put_signal){&to_data, &to_words, (uint64_t)p->pe * SUM_BYTES, 0, source, SUM_BYTES,
+                                              ISTHMUS_AMO_ADD, flags, 1});
         (void)ct_amo(&to_words, 0, &add, NULL);
     }
     ct_quiet(p, &w.channel);

@@ -8,6 +8,7 @@
  *   processes.c  forks, exchanges, watches over processes that end or hang
  *   finding.c    the finding of a process at its end, where its parent reads it
  *   world.c      the usual steps: open, synchronize, expose, attach, channels
+ *   slots.c      the data slots, and every way to write a word
  *   cases.def    the list; case_*.c are the cases by subject */
 #ifndef CONTRACT_H
 #define CONTRACT_H
@@ -219,6 +220,8 @@ void ct_thread_start(pthread_t *thread, void *(*run)(void *), void *argument);
  * makes; `offset_bytes` into a larger mapping. */
 void ct_extent_make(struct ct_process *p, struct ct_extent *out, size_t length_bytes, size_t offset_bytes);
 void ct_extent_make_host(struct ct_process *p, struct ct_extent *out, size_t length_bytes, size_t offset_bytes);
+bool ct_extent_try_host(struct ct_process *p, struct ct_extent *out, size_t length_bytes,
+                        size_t offset_bytes); /* false: errno */
 bool ct_extent_is_host(const struct ct_extent *extent);
 
 /* What this process finds in its own extent: host memory itself, or what a get from this process itself returns of a
@@ -249,7 +252,8 @@ struct ct_target {
     int pe;
 };
 
-/* Data slots; nbi forms are retried while they return AGAIN. */
+/* ---- slots.c: the data slots; nbi forms are retried while they return AGAIN ---- */
+
 void ct_put(const struct ct_target *at, uint64_t offset_bytes, const void *source, size_t length_bytes);
 void ct_get(const struct ct_target *at, uint64_t offset_bytes, void *dest, size_t length_bytes);
 void ct_put_nbi(const struct ct_target *at, uint64_t offset_bytes, const void *source, size_t length_bytes);
@@ -263,6 +267,47 @@ struct ct_amo {
 };
 bool ct_has_amo(const struct ct_channel *channel, uint32_t op, uint32_t bits, uint32_t flags);
 bool ct_amo(const struct ct_target *at, uint64_t offset_bytes, const struct ct_amo *amo, void *fetched);
+
+void ct_fence(const struct ct_channel *channel, isthmus_path *path);
+
+/* A put, and where its signal goes. A call that the transport declines is made in two parts. */
+struct ct_put_signal {
+    const struct ct_target *to, *signal_to;
+    uint64_t offset_bytes, signal_offset_bytes;
+    const void *source;
+    size_t length_bytes;
+    uint32_t op, flags;
+    uint64_t value;
+};
+void ct_put_signal(const struct ct_put_signal *what);
+
+/* Of at most this many bytes, which are overwritten at once; what the transport declines is put by itself. */
+enum { CT_MOST_MORE_BYTES = 400 };
+void ct_put_more(const struct ct_target *at, uint64_t offset_bytes, const void *source, size_t length_bytes);
+void ct_post(const struct ct_channel *channel);
+
+/* Every way to write a word of 64 bits. False: the transport has no such slot. A put_signal writes the word `beside`,
+ * too. After CT_MOST_WORDS nonblocking operations the caller calls local_complete. */
+enum {
+    CT_BY_PUT,
+    CT_BY_PUT_NBI,
+    CT_BY_SET,
+    CT_BY_SWAP_NBI,
+    CT_BY_SIGNAL,
+    CT_BY_SIGNAL_NBI,
+    CT_BY_SIGNAL_DATA,
+    CT_BY_NOTIFY,
+    CT_BY_PUT_MORE,
+    CT_WAYS
+};
+enum { CT_MOST_WORDS = 1024 };
+struct ct_word {
+    struct ct_target at;
+    uint64_t offset_bytes, beside_bytes;
+};
+bool ct_write_word(const struct ct_word *w, int way, uint64_t value);
+const char *ct_way_name(int way);
+const char *ct_way_slot(int way);
 
 /* ---- pattern.c: bytes that show their origin ---- */
 

@@ -137,16 +137,16 @@ void ct_exchange_cards(struct ct_process *p)
 /* The host's memory before and after the extent belongs to the test, so that a byte written beside it shows. */
 bool ct_extent_is_host(const struct ct_extent *extent) { return extent->mem.kind == ISTHMUS_MEM_HOST; }
 
-void ct_extent_make_host(struct ct_process *p, struct ct_extent *out, size_t length_bytes, size_t offset_bytes)
+bool ct_extent_try_host(struct ct_process *p, struct ct_extent *out, size_t length_bytes, size_t offset_bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     memset(out, 0, sizeof *out);
     out->p = p;
     out->mapping_bytes = (offset_bytes + length_bytes + 2 * page - 1) / page * page;
     int fd = memfd_create("extent", MFD_CLOEXEC);
-    CT_NEED(fd >= 0 && ftruncate(fd, (off_t)out->mapping_bytes) == 0, "memfd: %s", strerror(errno));
+    if (fd < 0 || ftruncate(fd, (off_t)out->mapping_bytes) != 0) return false;
     out->mapping = mmap(NULL, out->mapping_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    CT_NEED(out->mapping != MAP_FAILED, "mmap of %zu bytes: %s", out->mapping_bytes, strerror(errno));
+    if (out->mapping == MAP_FAILED) return false;
     out->base = (char *)out->mapping + offset_bytes;
     out->length_bytes = length_bytes;
     out->mem = (struct isthmus_mem){
@@ -158,6 +158,13 @@ void ct_extent_make_host(struct ct_process *p, struct ct_extent *out, size_t len
         .length_bytes = length_bytes,
         .fd_offset_bytes = offset_bytes,
     };
+    return true;
+}
+
+void ct_extent_make_host(struct ct_process *p, struct ct_extent *out, size_t length_bytes, size_t offset_bytes)
+{
+    CT_NEED(ct_extent_try_host(p, out, length_bytes, offset_bytes), "memfd of %zu bytes: %s", length_bytes,
+            strerror(errno));
 }
 
 static void make_on_device(struct ct_process *p, struct ct_extent *out, uint32_t kind, size_t length_bytes,
@@ -374,67 +381,4 @@ void ct_channel_close(struct ct_process *p, struct ct_channel *channel)
     ct_enter("t->channel_close()");
     p->t->channel_close(channel->chan);
     channel->chan = NULL;
-}
-
-void ct_put(const struct ct_target *at, uint64_t offset_bytes, const void *source, size_t length_bytes)
-{
-    CT_OK(at->channel->ops.put(at->channel->chan, at->p->path[at->pe], at->extent->rmem[at->pe], offset_bytes, source,
-                               NULL, length_bytes));
-}
-
-void ct_get(const struct ct_target *at, uint64_t offset_bytes, void *dest, size_t length_bytes)
-{
-    CT_OK(at->channel->ops.get(at->channel->chan, at->p->path[at->pe], at->extent->rmem[at->pe], offset_bytes, dest,
-                               NULL, length_bytes));
-}
-
-/* AGAIN: nothing was started. */
-static bool try_again(const struct ct_target *at, isthmus_status status)
-{
-    const struct isthmus_data_ops *ops = &at->channel->ops;
-    if (status != ISTHMUS_ERR_AGAIN) return false;
-    if (ops->poll != NULL) (void)ops->poll(at->channel->chan);
-    if (!at->channel->is_proxy) (void)ct_progress(at->p);
-    return true;
-}
-
-void ct_put_nbi(const struct ct_target *at, uint64_t offset_bytes, const void *source, size_t length_bytes)
-{
-    isthmus_status status;
-    ct_enter("ops.put_nbi()");
-    do {
-        status = at->channel->ops.put_nbi(at->channel->chan, at->p->path[at->pe], at->extent->rmem[at->pe],
-                                          offset_bytes, source, NULL, length_bytes);
-    } while (try_again(at, status));
-    CT_OK_OF("put_nbi", status);
-}
-
-void ct_get_nbi(const struct ct_target *at, uint64_t offset_bytes, void *dest, size_t length_bytes)
-{
-    isthmus_status status;
-    ct_enter("ops.get_nbi()");
-    do {
-        status = at->channel->ops.get_nbi(at->channel->chan, at->p->path[at->pe], at->extent->rmem[at->pe],
-                                          offset_bytes, dest, NULL, length_bytes);
-    } while (try_again(at, status));
-    CT_OK_OF("get_nbi", status);
-}
-
-bool ct_has_amo(const struct ct_channel *channel, uint32_t op, uint32_t bits, uint32_t flags)
-{
-    return channel->ops.amo_entry(channel->chan, op, bits, flags) != NULL;
-}
-
-bool ct_amo(const struct ct_target *at, uint64_t offset_bytes, const struct ct_amo *amo, void *fetched)
-{
-    isthmus_amo_fn fn = at->channel->ops.amo_entry(at->channel->chan, amo->op, amo->bits, amo->flags);
-    if (fn == NULL) return false;
-    isthmus_status status;
-    ct_enter("ops.amo_entry()");
-    do {
-        status = fn(at->channel->chan, at->p->path[at->pe], at->extent->rmem[at->pe], offset_bytes, amo->operand,
-                    amo->compare, fetched);
-    } while ((amo->flags & ISTHMUS_AMO_NBI) != 0 && try_again(at, status));
-    CT_OK_OF("amo_entry", status);
-    return true;
 }
