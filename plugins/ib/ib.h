@@ -74,7 +74,8 @@ struct ib_worker {
     struct ib_device_requests *device_requests; /* am/am_device.c; NULL: no request was sent so far */
     bool gathers_posts;           /* UCX makes its progress: peers' posts to this PE's device wait, am/am_stage.c */
     uint32_t n_posts;             /* of these */
-    struct ib_operands *operands; /* am/am_operand.c; NULL: no local operand lies on a device that UCX does not know */
+    struct ib_operands *operands; /* am/am_operand.c; NULL: no local operand has needed a bounce buffer */
+    struct ib_notes *copied;      /* am/am_copied.c: memory that UCX cannot register; NULL: none so far */
     struct ib_rc *rc;             /* rc/rc_amo.c; NULL: adapters execute no atomics in this job */
     struct ib_batch room;         /* pending: an atomic waits for a free message or request */
     struct ib_ep **eps_by_id;     /* NULL: closed */

@@ -31,21 +31,32 @@ struct local_buffer {
     size_t length_bytes;
 };
 
+/* Returns true if UCX may have failed to register the local operand. */
+static bool may_be_operand(ucs_status_t status) { return ib_ucp_code(status) != ISTHMUS_ERR_PEER_LOST; }
+
 IB_INLINE void start_rma(const struct ib_target *at, enum direction direction, const struct local_buffer *local,
                          struct ib_batch *batch)
 {
     ucp_request_param_t params;
+    bool is_registered = local->mem != NULL && local->mem->operand != NULL;
     ib_request_params(&params, batch);
-    if (local->mem != NULL && local->mem->operand != NULL) {
+    if (is_registered) {
         params.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
         params.memh = local->mem->operand;
+    } else if (direction == PUT && local->length_bytes > IB_SHORT_PUT_BYTES &&
+               ib_is_copied(at->ep->worker, local->addr, local->length_bytes)) {
+        ib_put_copied(at, local->addr, local->length_bytes, batch);
+        return;
     }
     if (direction != GET) ib_ep_record(at->ep, ib_class_of_put(local->length_bytes), direction == PUT);
-    ib_batch_add(
-        direction != GET
-            ? ib_ucp.ucp_put_nbx(at->ep->ucp, local->addr, local->length_bytes, at->address, at->rkey, &params)
-            : ib_ucp.ucp_get_nbx(at->ep->ucp, local->addr, local->length_bytes, at->address, at->rkey, &params),
-        batch);
+    ucs_status_ptr_t request = direction != GET ? ib_ucp.ucp_put_nbx(at->ep->ucp, local->addr, local->length_bytes,
+                                                                     at->address, at->rkey, &params)
+                                                : ib_ucp.ucp_get_nbx(at->ep->ucp, local->addr, local->length_bytes,
+                                                                     at->address, at->rkey, &params);
+    if (direction == PUT && !is_registered && UCS_PTR_IS_ERR(request) && may_be_operand(UCS_PTR_STATUS(request)))
+        ib_put_again(at, local->addr, local->length_bytes, batch);
+    else
+        ib_batch_add(request, batch);
 }
 
 IB_INLINE void start(const struct ib_target *at, enum direction direction, const struct local_buffer *local,

@@ -183,6 +183,15 @@ isthmus_status ofi_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *k
     return status;
 }
 
+/* A registration makes accesses cheaper. Without one they work too: each piece is registered for the access alone, or
+ * copied. */
+static void use_unregistered(const isthmus_tr *tr)
+{
+    const struct isthmus_services *s = tr->services;
+    s->log(s->core, ISTHMUS_LOG_INFO, "a buffer is used without a registration: %s",
+           ISTHMUS_HAS(s, fail_text) ? s->fail_text(s->core) : "it cannot be registered");
+}
+
 /* Host memory only where the provider needs it: elsewhere operands may lie anywhere. */
 isthmus_status ofi_register(isthmus_tr *tr, const struct isthmus_mem *mem, isthmus_lmem **out)
 {
@@ -193,6 +202,10 @@ isthmus_status ofi_register(isthmus_tr *tr, const struct isthmus_mem *mem, isthm
     if (tr->has_rma && (tr->needs_local_mr || mem->kind != ISTHMUS_MEM_HOST))
         status = register_memory(lmem, mem, FI_READ | FI_WRITE | FI_SEND | FI_RECV);
     ofi_unlock(tr);
+    if (status != ISTHMUS_OK && mem->kind == ISTHMUS_MEM_HOST) {
+        use_unregistered(tr);
+        status = ISTHMUS_OK;
+    }
     if (status == ISTHMUS_OK)
         *out = lmem;
     else

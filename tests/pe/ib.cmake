@@ -6,15 +6,14 @@ endif()
 # The first list always; the second, more of the same, for changes to the transport: ctest -L thorough.
 set(IB_ALWAYS r1_pe_numbers r9_finalize_completes r22_target_computes r45_allocation_is_barrier r60_fence_and_quiet
     r68_quiet r79_remote_commit r82_commit_of_threads r92_one_home r108_shared_context r143_put_signal)
-set(IB_THOROUGH r3_init_makes_reachable r11_inner_finalize r23_initiator_computes
-    r24_wait_makes_progress r26_symmetric_addresses r30_static_data r32_two_segments r43_malloc_model
-    r47_growth r54_buffer_register r58_many_buffers r58_symmetric_buffer r60_flags_by_put r61_source_reuse
-    r62_get_done r63_nonblocking r64_fence_same_target r66_fence_then_get r70_pe_quiet r71_barrier_is_quiet
-    r75_fetches_in_order r78_local_complete r81_quiet_is_both_halves r86_amo_types
-    r88_exclusion_of_types r91_one_domain r93_neighbouring_words r95_target_without_calls r96_amo_order
-    r97_many_outstanding r98_visible_to_all r100_barrier_makes_visible r103_contexts_many r104_contexts_independent
-    r107_destroy_is_quiet r119_team_init r138_writers r139_wait_sets r144_signal_sums
-    r146_lock r151_strides)
+set(IB_THOROUGH r3_init_makes_reachable r11_inner_finalize r23_initiator_computes r24_wait_makes_progress
+    r26_symmetric_addresses r30_static_data r32_two_segments r35_read_only_sources r43_malloc_model r47_growth
+    r54_buffer_register r58_many_buffers r58_symmetric_buffer r60_flags_by_put r61_source_reuse r62_get_done
+    r63_nonblocking r64_fence_same_target r66_fence_then_get r70_pe_quiet r71_barrier_is_quiet r75_fetches_in_order
+    r78_local_complete r81_quiet_is_both_halves r86_amo_types r88_exclusion_of_types r91_one_domain
+    r93_neighbouring_words r95_target_without_calls r96_amo_order r97_many_outstanding r98_visible_to_all
+    r100_barrier_makes_visible r103_contexts_many r104_contexts_independent r107_destroy_is_quiet r119_team_init
+    r138_writers r139_wait_sets r144_signal_sums r146_lock r151_strides)
 foreach(program ${IB_ALWAYS} ${IB_THOROUGH})
   if(NOT TARGET pe_${program} AND ISTHMUS_SANITIZE)
     continue() # too slow for a sanitizer

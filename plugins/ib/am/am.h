@@ -69,6 +69,17 @@ isthmus_status ib_device_amo(isthmus_chan *chan, isthmus_path *path, const isthm
 isthmus_status ib_device_listen(struct ib_worker *worker);                      /* for replies */
 void ib_device_requests_fail(struct ib_worker *worker, const struct ib_ep *ep); /* the peer is lost. Under the lock */
 
+/* am_copied.c: puts from host memory that UCX cannot register; they count in the batch, which gets their failure. The
+ * lock is released meanwhile. */
+bool ib_is_copied_slow(const struct ib_worker *worker, const void *source, size_t length_bytes);
+static inline bool ib_is_copied(const struct ib_worker *worker, const void *source, size_t length_bytes)
+{
+    return worker->copied != NULL && ib_is_copied_slow(worker, source, length_bytes); /* earlier puts have failed */
+}
+void ib_put_copied(const struct ib_target *at, const void *source, size_t length_bytes, struct ib_batch *batch);
+void ib_put_again(const struct ib_target *at, const void *source, size_t length_bytes,
+                  struct ib_batch *batch); /* UCX has refused this put; from now on ib_is_copied() knows */
+
 /* am_operand.c: local operands on devices. Without the lock. */
 void ib_operand_slots(struct isthmus_data_ops *slots);          /* sets slots that check for such operands */
 isthmus_status ib_operands_open(struct ib_worker *worker);      /* before a channel uses the worker */

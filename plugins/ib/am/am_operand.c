@@ -5,6 +5,7 @@
 #include "plugins/ib/am/am_priv.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct ib_operands {
     struct ib_bounce_pool pool;
@@ -51,7 +52,11 @@ isthmus_status ib_bounce_begin(struct ib_worker *worker, const struct ib_bounce 
     bounce->buffer = buffer;
     if (!bounce->is_get) {
         ib_worker_unlock(worker);
-        status = s->memory_copy(s->core, bounce->kind, ib_bounce_bytes(bounce), bounce->device, bounce->length_bytes);
+        if (bounce->kind == ISTHMUS_MEM_HOST)
+            memcpy(ib_bounce_bytes(bounce), bounce->device, bounce->length_bytes);
+        else
+            status = s->memory_copy(s->core, bounce->kind, ib_bounce_bytes(bounce), bounce->device,
+                                    bounce->length_bytes);
         ib_worker_lock(worker);
     }
     if (status == ISTHMUS_OK)
@@ -104,24 +109,23 @@ static void start(const struct ib_target *at, struct ib_bounce *bounce)
     if (!UCS_PTR_IS_PTR(request)) on_bounced(NULL, UCS_PTR_STATUS(request), bounce);
 }
 
-/* The target is found again for each part: while a buffer was waited for, the peer may have been lost. */
-static isthmus_status bounce_parts(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                   uint64_t offset_bytes, struct ib_bounce part, size_t length_bytes)
+isthmus_status ib_bounce_parts(const struct ib_target *at, struct ib_bounce part, size_t length_bytes)
 {
+    struct ib_target next = *at;
     isthmus_status status = ISTHMUS_OK;
-    for (size_t done = 0; done < length_bytes && status == ISTHMUS_OK; done += part.length_bytes) {
-        size_t left = length_bytes - done;
+    for (size_t left = length_bytes; left > 0 && status == ISTHMUS_OK; left -= part.length_bytes) {
         struct ib_bounce *bounce;
-        struct ib_target at;
         part.length_bytes = left < IB_BOUNCE_BYTES ? (uint32_t)left : IB_BOUNCE_BYTES;
-        status = ib_bounce_begin(chan->worker, &part, &bounce);
+        status = ib_bounce_begin(at->ep->worker, &part, &bounce);
         if (status != ISTHMUS_OK) break;
-        status = ib_target_find(chan, path, remote, offset_bytes + done, IB_OP_RMA, &at);
-        if (status == ISTHMUS_OK)
-            start(&at, bounce);
-        else
+        if (at->ep->failure == UCS_OK) {
+            start(&next, bounce);
+        } else {
             (void)ib_bounce_end(bounce, UCS_ERR_CANCELED);
+            status = ib_ep_fail(at->ep, at->ep->failure);
+        }
         part.device += part.length_bytes;
+        next.address += part.length_bytes;
     }
     return status;
 }
@@ -132,8 +136,10 @@ static isthmus_status bounce_all(isthmus_chan *chan, isthmus_path *path, const i
     struct ib_batch batch = {0};
     const struct ib_bounce part = {
         .batch = is_nbi ? chan->local : &batch, .device = local->addr, .kind = local->kind, .is_get = is_get};
+    struct ib_target at;
     ib_worker_lock(chan->worker);
-    isthmus_status status = bounce_parts(chan, path, remote, offset_bytes, part, local->length_bytes);
+    isthmus_status status = ib_target_find(chan, path, remote, offset_bytes, IB_OP_RMA, &at);
+    if (status == ISTHMUS_OK) status = ib_bounce_parts(&at, part, local->length_bytes);
     (void)ib_worker_wait(chan->worker, &batch, IB_FOR_EVER);
     if (status == ISTHMUS_OK && batch.failure != UCS_OK)
         status = ib_ep_fail(path->eps[chan->worker->index], batch.failure);
@@ -225,18 +231,18 @@ void ib_operand_slots(struct isthmus_data_ops *slots)
 
 /* ---- workers, and when they need buffers ---- */
 
-static isthmus_status open_pool_locked(struct ib_worker *worker, uint32_t kind)
+isthmus_status ib_bounces_open(struct ib_worker *worker, uint32_t kind)
 {
     const struct isthmus_services *s = worker->tr->services;
     if (worker->operands == NULL) worker->operands = calloc(1, sizeof *worker->operands);
-    if (worker->operands == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for operands on a device");
+    if (worker->operands == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for operands");
     return ib_bounce_pool_open(s, &worker->operands->pool, kind);
 }
 
 static isthmus_status open_pool(struct ib_worker *worker, uint32_t kind)
 {
     ib_worker_lock(worker);
-    isthmus_status status = open_pool_locked(worker, kind);
+    isthmus_status status = ib_bounces_open(worker, kind);
     ib_worker_unlock(worker);
     return status;
 }
@@ -283,4 +289,5 @@ void ib_operands_close(struct ib_worker *worker)
 {
     if (worker->operands != NULL) ib_bounce_pool_close(&worker->operands->pool);
     free(worker->operands);
+    free(worker->copied);
 }

@@ -131,7 +131,8 @@ struct ib_bounce_pool {
     isthmus_lmem *pinned;
 };
 
-/* For memory of this kind; nothing to do where the pool is open. In cold slots only, as all pinning. */
+/* For memory of this kind; nothing to do where the pool is open. In cold slots only, as all pinning; for host memory,
+ * which needs none, in any. */
 isthmus_status ib_bounce_pool_open(const struct isthmus_services *s, struct ib_bounce_pool *pool, uint32_t kind);
 
 /* The transport that has pinned the pool may be closed before this one. The pool can be opened, and so pinned,
@@ -182,6 +183,13 @@ struct ib_bounce {
  * threads make progress. `what`: device, kind, length_bytes, is_get. */
 isthmus_status ib_bounce_begin(struct ib_worker *worker, const struct ib_bounce *what, struct ib_bounce **out);
 char *ib_bounce_bytes(const struct ib_bounce *bounce);
+
+/* The buffers of this worker, for operands of this kind. */
+isthmus_status ib_bounces_open(struct ib_worker *worker, uint32_t kind);
+
+/* Moves an operand by UCX's own puts or gets, each of which counts in the batch. `part`: batch, device, kind, is_get.
+ * Waits for buffers; meanwhile the peer may be lost. */
+isthmus_status ib_bounce_parts(const struct ib_target *at, struct ib_bounce part, size_t length_bytes);
 
 /* Once UCX has moved the data, with this status: copies the data of a get to the device. Returns the status of both. */
 ucs_status_t ib_bounce_end(struct ib_bounce *bounce, ucs_status_t status);

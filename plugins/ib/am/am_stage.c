@@ -56,7 +56,8 @@ isthmus_status ib_bounce_pool_open(const struct isthmus_services *s, struct ib_b
         if (pool->memory == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for bounce buffers");
         pool->free = (1u << IB_N_BOUNCE_BUFFERS) - 1;
     }
-    if (pool->pinned == NULL && s->memory_pin(s->core, kind, pool->memory, length_bytes, &pool->pinned) == ISTHMUS_OK)
+    if (kind != ISTHMUS_MEM_HOST && pool->pinned == NULL &&
+        s->memory_pin(s->core, kind, pool->memory, length_bytes, &pool->pinned) == ISTHMUS_OK)
         pool->pinned_kind = kind;
     return ISTHMUS_OK;
 }
