@@ -265,6 +265,7 @@ struct isthmus_lmem {
     uint64_t length_bytes;
     uint32_t kind;
     bool is_second;            /* addr is a second mapping of the memory, made for UCX */
+    bool is_pinned;            /* although it was to be registered on demand */
     bool is_staged;            /* on a device that UCX does not support, or no adapter here registers */
     bool is_served;            /* peers may request it: in the list of the stage */
     bool is_exposed;           /* messages of peers may write it: in tr->exposed */

@@ -155,11 +155,12 @@ static const char own_status[] = "/proc/thread-self/status";
 
 /* If UCX, the adapter or the kernel cannot register on demand, UCX pins all the same and reports nothing: only the
  * kernel's count shows it. */
-static void log_if_pinned(const isthmus_lmem *lmem, uint64_t before_bytes)
+static void note_if_pinned(isthmus_lmem *lmem, uint64_t before_bytes)
 {
     const struct isthmus_services *s = lmem->tr->services;
     uint64_t now_bytes = ib_registration_pinned_bytes(own_status);
-    if (now_bytes > before_bytes && now_bytes - before_bytes >= lmem->length_bytes)
+    lmem->is_pinned = now_bytes > before_bytes && now_bytes - before_bytes >= lmem->length_bytes;
+    if (lmem->is_pinned)
         s->log(
             s->core, ISTHMUS_LOG_INFO,
             "%llu bytes are pinned although ISTHMUS_IB_REGISTRATION is on_demand: UCX %s or the adapter cannot do that",
@@ -179,7 +180,7 @@ static ucs_status_t map_at(isthmus_lmem *lmem, void *addr, ucs_memory_type_t typ
     uint64_t pinned_bytes = params.flags != 0 ? ib_registration_pinned_bytes(own_status) : 0;
     lmem->addr = addr;
     ucs_status_t status = ib_ucp.ucp_mem_map(lmem->tr->ucp, &params, &lmem->ucp);
-    if (status == UCS_OK && params.flags != 0) log_if_pinned(lmem, pinned_bytes);
+    if (status == UCS_OK && params.flags != 0) note_if_pinned(lmem, pinned_bytes);
     return status;
 }
 
@@ -296,20 +297,27 @@ isthmus_status ib_register(isthmus_tr *tr, const struct isthmus_mem *mem, isthmu
     return register_as(tr, mem, true, out);
 }
 
+/* On demand only what UCX has registered so: it knows adapters that report it and must not be asked for it. */
+static isthmus_status create_mr(isthmus_lmem *lmem)
+{
+    bool is_on_demand = lmem->tr->is_on_demand && !lmem->is_pinned;
+    return ib_mr_create(lmem->tr->adapter, lmem->addr, lmem->length_bytes, is_on_demand, &lmem->mr, &lmem->atomic_rkey);
+}
+
 /* Registers memory for atomics by the adapter of this PE: the same pages as UCX has registered. Where UCX copies by the
  * processor and the adapter cannot register these pages, both registrations are of a second mapping. */
 static isthmus_status expose_to_atomics(isthmus_lmem *lmem, const struct isthmus_mem *mem)
 {
     isthmus_tr *tr = lmem->tr;
     if (tr->adapter == NULL || mem->kind != ISTHMUS_MEM_HOST) return ISTHMUS_OK;
-    isthmus_status status = ib_mr_create(tr->adapter, lmem->addr, lmem->length_bytes, &lmem->mr, &lmem->atomic_rkey);
+    isthmus_status status = create_mr(lmem);
     if (status == ISTHMUS_OK || lmem->is_second || mem->fd < 0) return status;
     (void)ib_ucp.ucp_mem_unmap(tr->ucp, lmem->ucp);
     lmem->ucp = lmem->operand = NULL;
     ib_ucp_reason_begin();
     ucs_status_t mapped = map_again(lmem, mem);
     if (mapped != UCS_OK) return fail_map(lmem, mapped);
-    return ib_mr_create(tr->adapter, lmem->addr, lmem->length_bytes, &lmem->mr, &lmem->atomic_rkey);
+    return create_mr(lmem);
 }
 
 static isthmus_status expose_as(isthmus_tr *tr, const struct isthmus_mem *mem, bool is_staged, void *key,

@@ -76,6 +76,9 @@ isthmus_status ib_rc_open(isthmus_tr *tr)
                  strncmp(why, "ib: ", 4) == 0 ? why + 4 : why);
         return ISTHMUS_OK;
     }
-    s->log(s->core, ISTHMUS_LOG_INFO, "%s executes atomics of 64 bits on this PE's host memory", port->name);
+    bool pins = tr->is_on_demand && !ib_adapter_has_on_demand(tr->adapter);
+    s->log(s->core, ISTHMUS_LOG_INFO, "%s executes atomics of 64 bits on this PE's host memory%s", port->name,
+           pins ? ", which is pinned for them although ISTHMUS_IB_REGISTRATION is on_demand: it executes none there"
+                : "");
     return ISTHMUS_OK;
 }

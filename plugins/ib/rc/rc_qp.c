@@ -41,6 +41,7 @@ struct ib_adapter {
     enum ib_link link;
     struct ib_qp_settings settings;
     uint8_t gid[16];
+    bool has_on_demand;
 };
 
 struct ib_mr {
@@ -119,6 +120,18 @@ static isthmus_status query(struct ib_adapter *adapter, const struct ib_port *po
     return ISTHMUS_OK;
 }
 
+/* Not by the header's ibv_query_device_ex(), which calls the library. */
+static bool has_atomics_on_demand(const struct ib_adapter *adapter)
+{
+    struct ibv_device_attr_ex attr = {.comp_mask = 0};
+    const struct verbs_context *extended = verbs_get_ctx_op(adapter->context, query_device_ex);
+    if (extended == NULL || extended->query_device_ex(adapter->context, NULL, &attr, sizeof attr) != 0) return false;
+    return (attr.odp_caps.general_caps & IBV_ODP_SUPPORT) != 0 &&
+           (attr.odp_caps.per_transport_caps.rc_odp_caps & IBV_ODP_SUPPORT_ATOMIC) != 0;
+}
+
+bool ib_adapter_has_on_demand(const struct ib_adapter *adapter) { return adapter->has_on_demand; }
+
 /* UCX's rule: of the partitions that the settings allow, the first with full membership. Two limited members of a
  * partition do not reach each other, and a port's first P_Key often is the limited one of the default partition. */
 static isthmus_status find_pkey(struct ib_adapter *adapter)
@@ -147,6 +160,7 @@ static isthmus_status prepare(struct ib_adapter *adapter, const struct ib_port *
     if (status == ISTHMUS_OK) status = query(adapter, port);
     if (status == ISTHMUS_OK) status = find_pkey(adapter);
     if (status != ISTHMUS_OK) return status;
+    adapter->has_on_demand = has_atomics_on_demand(adapter);
     adapter->pd = adapter->alloc_pd(adapter->context);
     if (adapter->pd == NULL) return fail(adapter, "ibv_alloc_pd", errno);
     adapter->passive_cq = adapter->create_cq(adapter->context, 1, NULL, NULL, 0);
@@ -184,8 +198,8 @@ void ib_adapter_close(struct ib_adapter *adapter)
 
 /* ---- memory ---- */
 
-isthmus_status ib_mr_create(struct ib_adapter *adapter, void *addr, uint64_t length_bytes, struct ib_mr **out,
-                            uint32_t *rkey)
+isthmus_status ib_mr_create(struct ib_adapter *adapter, void *addr, uint64_t length_bytes, bool is_on_demand,
+                            struct ib_mr **out, uint32_t *rkey)
 {
     const struct isthmus_services *s = adapter->services;
     uint64_t before = (uintptr_t)addr % sizeof(uint64_t), total = before + length_bytes;
@@ -193,11 +207,13 @@ isthmus_status ib_mr_create(struct ib_adapter *adapter, void *addr, uint64_t len
     if (mr == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a registration");
     total += (sizeof(uint64_t) - total % sizeof(uint64_t)) % sizeof(uint64_t);
     mr->adapter = adapter;
-    mr->ibv = adapter->reg_mr(adapter->pd, (char *)addr - before, total,
-                              IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
+    is_on_demand = is_on_demand && adapter->has_on_demand;
+    int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC | (is_on_demand ? IBV_ACCESS_ON_DEMAND : 0);
+    mr->ibv = adapter->reg_mr(adapter->pd, (char *)addr - before, total, access);
     if (mr->ibv == NULL) {
-        isthmus_status status = s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "ibv_reg_mr of %llu bytes for atomics: %s",
-                                        (unsigned long long)total, strerror(errno));
+        isthmus_status status = s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "ibv_reg_mr of %llu bytes for atomics%s: %s",
+                                        (unsigned long long)total,
+                                        is_on_demand ? "" : ", beside UCX's registration of them", strerror(errno));
         free(mr);
         return status;
     }
@@ -463,10 +479,12 @@ isthmus_status ib_adapter_open(const struct isthmus_services *services, const st
 
 void ib_adapter_close(struct ib_adapter *adapter) { (void)adapter; }
 
-isthmus_status ib_mr_create(struct ib_adapter *adapter, void *addr, uint64_t length_bytes, struct ib_mr **out,
-                            uint32_t *rkey)
+bool ib_adapter_has_on_demand(const struct ib_adapter *adapter) { return (void)adapter, false; }
+
+isthmus_status ib_mr_create(struct ib_adapter *adapter, void *addr, uint64_t length_bytes, bool is_on_demand,
+                            struct ib_mr **out, uint32_t *rkey)
 {
-    (void)adapter, (void)addr, (void)length_bytes, (void)out, (void)rkey;
+    (void)adapter, (void)addr, (void)length_bytes, (void)is_on_demand, (void)out, (void)rkey;
     return ISTHMUS_ERR_UNSUPPORTED;
 }
 
@@ -500,6 +518,12 @@ void ib_qp_address(const struct ib_qp *qp, struct ib_qp_address *out)
 {
     (void)qp;
     *out = (struct ib_qp_address){0};
+}
+
+void ib_qp_describe(const struct ib_qp *qp, char out[IB_QP_TEXT_BYTES])
+{
+    (void)qp;
+    out[0] = '\0';
 }
 
 isthmus_status ib_qp_connect(struct ib_qp *qp, const struct ib_qp_address *peer)

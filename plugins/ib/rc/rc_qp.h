@@ -33,11 +33,12 @@ struct ib_qp_address {
 /* Each failure is reported with a text. Each `close` and `destroy` takes NULL. */
 isthmus_status ib_adapter_open(const struct isthmus_services *services, const struct ib_port *port,
                                const struct ib_qp_settings *settings, struct ib_adapter **out);
-void ib_adapter_close(struct ib_adapter *adapter); /* after all objects below */
+void ib_adapter_close(struct ib_adapter *adapter);               /* after all objects below */
+bool ib_adapter_has_on_demand(const struct ib_adapter *adapter); /* atomics on memory that is registered so */
 
-/* Registers the aligned words that the range touches. */
-isthmus_status ib_mr_create(struct ib_adapter *adapter, void *addr, uint64_t length_bytes, struct ib_mr **out,
-                            uint32_t *rkey);
+/* Registers the aligned words that the range touches; on demand where that is asked for and the adapter can. */
+isthmus_status ib_mr_create(struct ib_adapter *adapter, void *addr, uint64_t length_bytes, bool is_on_demand,
+                            struct ib_mr **out, uint32_t *rkey);
 void ib_mr_destroy(struct ib_mr *mr);
 
 /* For n_slots requests under way at a time, with a descriptor that reports their completions. */

@@ -63,8 +63,10 @@ static void read_word(const char *word)
         settings.has_vlans = true;
     else if (IS("partitions"))
         settings.has_partitions = true;
+    else if (IS("odp"))
+        settings.has_odp = true, settings.has_odp_atomics = value[0] == '\0';
     else if (IS("memlock"))
-        settings.counts_memlock = true;
+        settings.counts_memlock = true, settings.most_locked = (uint64_t)number << 10;
     else if (IS("adapters"))
         settings.n_adapters = (int)number;
     else if (IS("down"))
@@ -271,6 +273,20 @@ static uint8_t link_layer(void)
 {
     if (settings.is_unspecified) return IBV_LINK_LAYER_UNSPECIFIED;
     return settings.is_ethernet ? IBV_LINK_LAYER_ETHERNET : IBV_LINK_LAYER_INFINIBAND;
+}
+
+int query_device_ex(struct ibv_context *verbs, const struct ibv_query_device_ex_input *input,
+                    struct ibv_device_attr_ex *out, size_t out_bytes)
+{
+    enum { ALL = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ };
+    struct ibv_device_attr_ex attr = {.comp_mask = 0};
+    (void)input;
+    (void)ibv_query_device(verbs, &attr.orig_attr);
+    if (settings.has_odp) attr.odp_caps.general_caps = IBV_ODP_SUPPORT;
+    if (settings.has_odp) attr.odp_caps.per_transport_caps.rc_odp_caps = ALL;
+    if (settings.has_odp_atomics) attr.odp_caps.per_transport_caps.rc_odp_caps |= IBV_ODP_SUPPORT_ATOMIC;
+    memcpy(out, &attr, out_bytes < sizeof attr ? out_bytes : sizeof attr);
+    return 0;
 }
 
 int ibv_query_port(struct ibv_context *verbs, uint8_t port, struct _compat_ibv_port_attr *out)

@@ -72,6 +72,7 @@ static bool has_room(size_t n_bytes)
 {
     struct rlimit limit;
     if (n_regions >= settings.max_mr) return false;
+    if (settings.most_locked > 0) return n_pinned_bytes + n_bytes <= settings.most_locked;
     return !settings.counts_memlock || getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||
            n_pinned_bytes + n_bytes <= limit.rlim_cur;
 }
@@ -108,10 +109,12 @@ static struct ibv_mr *register_memory(struct ibv_pd *pd, void *address, size_t n
         break_rule("remote write needs local write", "ibv_reg_mr with access %#x", (unsigned)access);
     if (n_bytes == 0) break_rule("a region has a length", "ibv_reg_mr of 0 bytes");
     pthread_mutex_lock(&verbs_lock);
-    size_t pinned = pinned_bytes(address, n_bytes);
-    if ((access & IBV_ACCESS_ON_DEMAND) != 0) error = EOPNOTSUPP;
+    bool is_on_demand = (access & IBV_ACCESS_ON_DEMAND) != 0;
+    size_t pinned = is_on_demand ? 0 : pinned_bytes(address, n_bytes);
+    if (is_on_demand && !settings.has_odp) error = EOPNOTSUPP;
     if (error == 0 && !has_room(pinned)) error = ENOMEM;
-    if (error == 0 && !has_pages((uintptr_t)address, (uintptr_t)address + n_bytes, (access & WRITES) != 0))
+    if (error == 0 && !is_on_demand &&
+        !has_pages((uintptr_t)address, (uintptr_t)address + n_bytes, (access & WRITES) != 0))
         error = EFAULT;
     if (error == 0) {
         uint32_t number = new_number();
@@ -182,7 +185,7 @@ int ibv_dereg_mr(struct ibv_mr *verbs)
     land_all();
     regions[verbs->handle % MOST_REGIONS] = NULL;
     n_regions--;
-    n_pinned_bytes -= pinned_bytes(verbs->addr, verbs->length);
+    if ((region->access & IBV_ACCESS_ON_DEMAND) == 0) n_pinned_bytes -= pinned_bytes(verbs->addr, verbs->length);
     pthread_mutex_unlock(&verbs_lock);
     free(region);
     return 0;
@@ -219,6 +222,9 @@ void *remote_memory(uint32_t rkey, uint64_t address, uint32_t length, int access
     if (region == NULL) return NULL;
     *why = "accesses of peers lie in their region";
     if (address < region->iova || address - region->iova + length > region->verbs.length) return NULL;
+    *why = "the device has no atomics on memory registered on demand";
+    if (access == IBV_ACCESS_REMOTE_ATOMIC && (region->access & IBV_ACCESS_ON_DEMAND) != 0 && !settings.has_odp_atomics)
+        return NULL;
     *why = "accesses of peers need the region's access flag";
     return (region->access & access) == access ? (char *)region->verbs.addr + (address - region->iova) : NULL;
 }

@@ -451,16 +451,19 @@ int ibv_destroy_ah(struct ibv_ah *verbs)
 struct ibv_context *ibv_open_device(struct ibv_device *device)
 {
     int ends[2], error = wire_start();
-    struct context *context = calloc(1, sizeof *context);
     if (error != 0 || pipe2(ends, O_CLOEXEC) != 0) {
         if (error != 0) errno = error;
-        free(context);
         return NULL;
     }
+    struct verbs_context *extended = calloc(1, offsetof(struct verbs_context, context) + sizeof(struct context));
+    struct context *context = (struct context *)(void *)&extended->context;
+    extended->sz = sizeof *extended;
+    extended->query_device_ex = query_device_ex;
     context->verbs = (struct ibv_context){.device = device,
                                           .cmd_fd = ends[1],
                                           .async_fd = ends[0],
                                           .num_comp_vectors = 1,
+                                          .abi_compat = __VERBS_ABI_IS_EXTENDED,
                                           .ops = {.poll_cq = poll_completions,
                                                   .req_notify_cq = request_notice,
                                                   .post_srq_recv = post_shared_receives,
@@ -477,7 +480,7 @@ int ibv_close_device(struct ibv_context *verbs)
     struct context *context = (struct context *)verbs;
     close(verbs->async_fd);
     close(context->async_write_fd);
-    free(context);
+    free((char *)verbs - offsetof(struct verbs_context, context));
     return 0;
 }
 

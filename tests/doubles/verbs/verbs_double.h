@@ -15,7 +15,8 @@
  *   unspecified    ports are of no link that has a name, and there are no connected queue pairs, as on EFA
  *   vlans          the table has 16 GIDs, of VLANs too: 10.80.9.x at index 10 is of VLAN 9
  *   partitions     P_Keys are 0x7fff, which is a limited member, and 0x8123
- *   memlock        registrations count against RLIMIT_MEMLOCK, for root too
+ *   odp            memory can be registered on demand, and is not locked then; odp=no_atomics: but not for atomics
+ *   memlock        registrations count against RLIMIT_MEMLOCK, for root too; memlock=KIB: against that number
  *   adapters=N     of each host; 1
  *   down=N         number N has no link
  *   name=NAME      of the adapters, before their numbers; hca_
@@ -37,12 +38,13 @@
 enum { MOST_ADAPTERS = 16, MOST_GIDS = 16, QPS_OF_A_PROCESS = 4096, CHUNK_BYTES = 64 << 10, PACKET_BYTES = 4096 };
 
 struct settings {
-    bool unordered, relaxed, late, is_ethernet, is_unspecified, has_vlans, has_partitions, counts_memlock;
+    bool unordered, relaxed, late, is_ethernet, is_unspecified, has_vlans, has_partitions, counts_memlock, has_odp,
+        has_odp_atomics;
     int n_adapters, down, max_mr, max_qp;
     unsigned vendor, part;
     enum ibv_atomic_cap atomics;
     char name[24];
-    uint64_t seed;
+    uint64_t seed, most_locked; /* bytes; 0: RLIMIT_MEMLOCK */
 };
 
 /* ---- objects: each begins with what the caller sees ---- */
@@ -54,7 +56,7 @@ struct adapter {
 };
 
 struct context {
-    struct ibv_context verbs;
+    struct ibv_context verbs; /* the last part of a struct verbs_context */
     struct adapter *adapter;
     int async_write_fd;
 };
@@ -171,6 +173,8 @@ int n_gids(void);
 bool find_gid(const union ibv_gid *gid, struct place *out);
 uint16_t lid_of(int host, int adapter);
 uint16_t pkey_at(int index); /* 0: no entry */
+int query_device_ex(struct ibv_context *verbs, const struct ibv_query_device_ex_input *input,
+                    struct ibv_device_attr_ex *out, size_t out_bytes);
 const char *folder_of_sockets(void);
 int folder_lock(void);
 void folder_unlock(int fd);
