@@ -312,6 +312,7 @@ struct ofi_message {
 };
 isthmus_status ofi_request_try(isthmus_path *path, struct ofi_message *message); /* AGAIN: nothing was sent */
 isthmus_status ofi_request(isthmus_path *path, struct ofi_message *message);     /* waits for room */
+void ofi_note_unacked(isthmus_path *path, uint64_t since); /* a commit of all paths waits for this one, too */
 isthmus_status ofi_commit_try(isthmus_path *path); /* requests an acknowledgement of all; AGAIN: nothing was sent */
 isthmus_status ofi_await_acked(isthmus_path *path, uint64_t number);                          /* requested before */
 struct ofi_call *ofi_call_take(isthmus_path *path, struct ofi_count *count, uint16_t *index); /* NULL: all are used */

@@ -74,6 +74,15 @@ static isthmus_status send_short(isthmus_path *path, const struct ofi_message *m
 
 /* ---- requests ---- */
 
+void ofi_note_unacked(isthmus_path *path, uint64_t since)
+{
+    if (path->is_unacked) return;
+    path->is_unacked = true;
+    path->unacked_since = since;
+    path->next_unacked = path->tr->unacked;
+    path->tr->unacked = path;
+}
+
 static void note_sent(isthmus_path *path, const struct ofi_message *m)
 {
     isthmus_tr *tr = path->tr;
@@ -85,12 +94,10 @@ static void note_sent(isthmus_path *path, const struct ofi_message *m)
     } else {
         path->n_since_asked++;
     }
-    if (m->is_notice) path->has_notified = true;
-    if (m->is_notice || path->is_unacked) return;
-    path->is_unacked = true;
-    path->unacked_since = m->head.number;
-    path->next_unacked = tr->unacked;
-    tr->unacked = path;
+    if (m->is_notice)
+        path->has_notified = true;
+    else
+        ofi_note_unacked(path, m->head.number);
 }
 
 isthmus_status ofi_request_try(isthmus_path *path, struct ofi_message *m)

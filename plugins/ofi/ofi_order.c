@@ -92,9 +92,9 @@ static isthmus_status follow(isthmus_chan *chan)
 
 isthmus_status ofi_commit_start(isthmus_chan *chan, isthmus_path *path, uint64_t *ticket)
 {
-    (void)path;                /* that of all covers it */
     isthmus_publish_stores_(); /* stores to the own PE */
     ofi_lock(chan->tr);
+    if (path != NULL && path->has_notified) ofi_note_unacked(path, path->sent); /* all else is covered anyway */
     isthmus_status status = follow(chan);
     if (status == ISTHMUS_OK) *ticket = chan->ticket;
     ofi_unlock(chan->tr);
