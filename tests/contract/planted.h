@@ -41,6 +41,9 @@ void planted_commit_slots(isthmus_chan **chan, struct isthmus_data_ops *ops);
 /* planted_order.c. Puts and gets are its own then. */
 void planted_order_slots(isthmus_chan **chan, struct isthmus_data_ops *ops);
 
+/* planted_held.c */
+void planted_held_slots(struct isthmus_data_ops *ops);
+
 /* planted_extents.c */
 void planted_exposed(const struct isthmus_mem *mem, void *key, size_t *key_bytes); /* after an expose() */
 void planted_extents_slots(struct isthmus_data_ops *ops);

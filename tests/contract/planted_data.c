@@ -112,6 +112,7 @@ static isthmus_status put(isthmus_chan *chan, isthmus_path *path, const isthmus_
     if (planted_has("waits_for_the_dead")) wait_for_the_dead();
     if (planted_has("one_buffer"))
         return put_through_one_buffer(chan, path, remote, offset_bytes, source, length_bytes);
+    if (planted_has("locks_source")) *(volatile char *)(uintptr_t)source = *(const char *)source;
     if (planted_has("drops_registered") && mem != NULL) return ISTHMUS_OK;
     if (planted_has("progress_cuts")) {
         unsigned before = __atomic_load_n(&progress_calls, __ATOMIC_RELAXED);
@@ -237,10 +238,10 @@ static isthmus_amo_fn amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, 
 
 static bool changes_data(void)
 {
-    static const char *const bugs[] = {"cuts_17",         "writes_beside",    "cuts_pages",     "cuts_large",
-                                       "reads_late",      "reads_large_late", "odd_code",       "drops_registered",
-                                       "one_buffer",      "progress_cuts",    "arm_forgets",    "waits_for_the_dead",
-                                       "refused_as_lost", "beyond",           "awaits_the_dead"};
+    static const char *const bugs[] = {"cuts_17",         "writes_beside",    "cuts_pages",      "cuts_large",
+                                       "reads_late",      "reads_large_late", "odd_code",        "drops_registered",
+                                       "one_buffer",      "progress_cuts",    "arm_forgets",     "waits_for_the_dead",
+                                       "refused_as_lost", "beyond",           "awaits_the_dead", "locks_source"};
     for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++)
         if (planted_has(bugs[i])) return true;
     return holds();
@@ -260,6 +261,7 @@ isthmus_status planted_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64
     planted_signal_slots(ops);
     planted_commit_slots(out, ops);
     planted_order_slots(out, ops);
+    planted_held_slots(ops);
     planted_extents_slots(ops);
     if (ops->put != base_ops.put || ops->get != base_ops.get || ops->amo_entry != base_ops.amo_entry) return ISTHMUS_OK;
     ops->amo_entry = amo_entry;

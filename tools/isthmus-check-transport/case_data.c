@@ -2,12 +2,11 @@
 #include "cases.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
+#include <unistd.h>
 
 enum {
     GUARD = 0x5a,
@@ -241,6 +240,60 @@ void ct_case_registered_buffers(struct ct_process *p)
     ct_end(p, &extent, &channel);
 }
 
+/* Tables of constants, files: memory that this process may not write. */
+static const uint8_t *read_only_copy(const uint8_t *bytes, size_t n_bytes, bool is_file)
+{
+    int fd = memfd_create("read only", MFD_CLOEXEC);
+    CT_NEED(fd >= 0 && write(fd, bytes, n_bytes) == (ssize_t)n_bytes, "memfd of %zu bytes: %s", n_bytes,
+            strerror(errno));
+    void *at = mmap(NULL, n_bytes, PROT_READ, is_file ? MAP_SHARED : MAP_PRIVATE, fd, 0);
+    CT_NEED(at != MAP_FAILED, "mmap of %zu bytes: %s", n_bytes, strerror(errno));
+    close(fd);
+    return at;
+}
+
+enum { BY_SLOT_PUT, BY_SLOT_PUT_NBI, BY_SLOT_PUT_SIGNAL, PUT_SLOTS };
+
+static void put_by(const struct ct_target *at, int slot, const uint8_t *source, size_t n_bytes)
+{
+    const uint64_t data = 64;
+    if (slot == BY_SLOT_PUT) ct_put(at, data, source, n_bytes);
+    if (slot == BY_SLOT_PUT_NBI) ct_put_nbi(at, data, source, n_bytes);
+    if (slot == BY_SLOT_PUT_SIGNAL)
+        ct_put_signal(&(struct ct_put_signal){.to = at,
+                                              .signal_to = at,
+                                              .offset_bytes = data,
+                                              .source = source,
+                                              .length_bytes = n_bytes,
+                                              .op = ISTHMUS_AMO_ADD,
+                                              .value = 1});
+}
+
+void ct_case_read_only_source(struct ct_process *p)
+{
+    static const size_t lengths[] = {8, 63, 512, 4096, 9000, 65536, LARGEST};
+    static struct ct_extent extent;
+    static uint8_t bytes[LARGEST];
+    struct ct_channel channel;
+    ct_begin(p, &extent, 64 + LARGEST, &channel);
+    const struct ct_target at = {p, &channel, &extent, 1};
+    int n_slots = channel.ops.put_signal != NULL ? PUT_SLOTS : BY_SLOT_PUT_SIGNAL;
+    for (int i = 0; i < n_slots * 2 * (int)(sizeof lengths / sizeof *lengths); i++) {
+        size_t n = lengths[i / 2 / n_slots];
+        if (p->pe == 0) {
+            ct_pattern_fill(bytes, n, (uint64_t)i);
+            const uint8_t *source = read_only_copy(bytes, n, i % 2 == 0);
+            put_by(&at, i / 2 % n_slots, source, n);
+            ct_quiet(p, &channel);
+            munmap((void *)(uintptr_t)source, n);
+        }
+        ct_meet(p);
+        if (p->pe == 1) check_arrived(ct_extent_view(&extent, 64, n), n, (uint64_t)i, "a put from read-only memory");
+        ct_meet(p);
+    }
+    ct_end(p, &extent, &channel);
+}
+
 /* ---- order ---- */
 
 static uint64_t wait_for(struct ct_extent *extent, uint64_t value)
@@ -332,51 +385,6 @@ void ct_case_remote_commit(struct ct_process *p)
         CT_CHECK(got == round, "round %llu: process %d finds %llu after the commit", (unsigned long long)round, p->pe,
                  (unsigned long long)got);
         ct_meet(p);
-    }
-    ct_end(p, &extent, &channel);
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-/* The target makes no progress for a while, then reads its memory. A commit that had returned by then without the data
- * is wrong; one that still waits is not. The order of two times is compared, and no length of time. */
-void ct_case_commit_held_back(struct ct_process *p)
-{
-    enum { ROUNDS = 4, HELD_MS = 100, LONG_BYTES = 200000 };
-    static struct ct_extent extent;
-    static struct ct_blob all[CT_MAX_PROCESSES];
-    static uint8_t source[LONG_BYTES];
-    struct ct_channel channel;
-    ct_begin(p, &extent, sizeof source, &channel);
-    struct ct_target at = {p, &channel, &extent, 1};
-    for (int round = 0; round < ROUNDS; round++) {
-        size_t size = round % 2 == 0 ? 8 : sizeof source;
-        struct {
-            uint64_t time_ns;
-            bool is_there;
-        } mine = {0}, theirs;
-        if (p->pe == 1) ct_progress_stop(p);
-        ct_meet(p);
-        if (p->pe == 0) {
-            ct_pattern_fill(source, size, (uint64_t)round + 1);
-            ct_put(&at, 0, source, size);
-            CT_OK(channel.ops.remote_commit(channel.chan, round < 2 ? NULL : p->path[1]));
-            mine.time_ns = now_ns();
-        } else {
-            (void)poll(NULL, 0, HELD_MS);
-            mine.time_ns = now_ns();
-            mine.is_there = ct_pattern_check(ct_extent_view(&extent, 0, size), size, (uint64_t)round + 1) == size;
-            ct_progress_start(p);
-        }
-        ct_exchange(p, &mine, sizeof mine, all);
-        memcpy(&theirs, all[1 - p->pe].bytes, sizeof theirs);
-        CT_CHECK(p->pe == 1 || mine.time_ns > theirs.time_ns || theirs.is_there,
-                 "it returned while the target made no progress, and not all of %zu bytes were there", size);
     }
     ct_end(p, &extent, &channel);
 }

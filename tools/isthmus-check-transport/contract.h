@@ -78,6 +78,11 @@ enum { CT_GONE = UINT32_MAX };
 void ct_exchange(struct ct_process *p, const void *bytes, size_t n_bytes, struct ct_blob all[CT_MAX_PROCESSES]);
 void ct_meet(struct ct_process *p);
 
+/* The same barrier in parts: between them a process does something until the others have arrived, too. */
+void ct_arrive(struct ct_process *p);
+bool ct_all_have_arrived(struct ct_process *p, int within_ms);
+void ct_leave_meeting(struct ct_process *p);
+
 _Noreturn void ct_leave(struct ct_process *p); /* end at once, as when killed, and without a finding */
 _Noreturn void ct_skip(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -30,23 +30,47 @@ _Noreturn void ct_leave(struct ct_process *p)
     _exit(LEFT);
 }
 
-void ct_exchange(struct ct_process *p, const void *bytes, size_t n_bytes, struct ct_blob all[CT_MAX_PROCESSES])
+static void send_to_all(struct ct_process *p, const void *bytes, size_t n_bytes)
 {
     struct ct_blob mine = {.n_bytes = (uint32_t)n_bytes};
     CT_NEED(n_bytes <= sizeof mine.bytes, "%zu bytes to exchange, at most %zu", n_bytes, sizeof mine.bytes);
     if (n_bytes > 0) memcpy(mine.bytes, bytes, n_bytes);
     ssize_t sent = send(p->to_parent, &mine, offsetof(struct ct_blob, bytes) + n_bytes, MSG_NOSIGNAL);
     CT_NEED(sent > 0, "the parent is gone");
+}
+
+static void receive_from_all(struct ct_process *p, struct ct_blob all[CT_MAX_PROCESSES])
+{
     for (int pe = 0; pe < p->n; pe++) {
         ssize_t got = recv(p->to_parent, &all[pe], sizeof all[pe], 0);
         CT_NEED(got > 0, "the parent is gone");
     }
 }
 
-void ct_meet(struct ct_process *p)
+void ct_exchange(struct ct_process *p, const void *bytes, size_t n_bytes, struct ct_blob all[CT_MAX_PROCESSES])
+{
+    send_to_all(p, bytes, n_bytes);
+    receive_from_all(p, all);
+}
+
+void ct_arrive(struct ct_process *p) { send_to_all(p, NULL, 0); }
+
+bool ct_all_have_arrived(struct ct_process *p, int within_ms)
+{
+    struct pollfd fd = {.fd = p->to_parent, .events = POLLIN};
+    return poll(&fd, 1, within_ms) > 0;
+}
+
+void ct_leave_meeting(struct ct_process *p)
 {
     static struct ct_blob all[CT_MAX_PROCESSES];
-    ct_exchange(p, NULL, 0, all);
+    receive_from_all(p, all);
+}
+
+void ct_meet(struct ct_process *p)
+{
+    ct_arrive(p);
+    ct_leave_meeting(p);
 }
 
 /* ---- the parent ---- */
