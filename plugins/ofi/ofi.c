@@ -24,6 +24,7 @@ static isthmus_status make_card(isthmus_tr *tr)
     card->pid = getpid();
     if (stat("/proc/thread-self/ns/pid", &namespace) == 0) card->pid_namespace = namespace.st_ino;
     snprintf(card->provider, sizeof card->provider, "%s", tr->info->fabric_attr->prov_name);
+    snprintf(card->library, sizeof card->library, "%s", ofi_library_version());
     if (getrandom(&card->token, sizeof card->token, 0) != (ssize_t)sizeof card->token)
         return s->fail(s->core, ISTHMUS_ERR_IO, "no random number for this PE's card: getrandom failed");
     card->checksum = ofi_checksum(card, offsetof(struct ofi_card, checksum));

@@ -170,7 +170,7 @@ struct isthmus_path {
     uint64_t checked_ns; /* when a wait has last checked that the peer is there */
     char why_lost[160];
     struct ofi_peer *peer;
-    char host_name[OFI_HOST_NAME_BYTES];
+    char host_name[OFI_HOST_NAME_BYTES], library[OFI_LIBRARY_BYTES];
 
     isthmus_path *next_unacked;
     bool is_unacked; /* in that list */

@@ -124,8 +124,9 @@ static isthmus_status cannot_connect(isthmus_path *path)
     const struct isthmus_services *s = path->tr->services;
     ofi_path_lose(path, "it takes no messages");
     path->has_reported = true;
-    return s->fail(s->core, ISTHMUS_ERR_PEER_LOST, "PE %d on %s did not reply within %d s (ISTHMUS_OFI_TIMEOUT)",
-                   path->pe, path->host_name, path->tr->timeout_s);
+    return s->fail(s->core, ISTHMUS_ERR_PEER_LOST,
+                   "PE %d on %s did not reply within %d s (ISTHMUS_OFI_TIMEOUT); it has libfabric %s, this PE %s",
+                   path->pe, path->host_name, path->tr->timeout_s, path->library, ofi_library_version());
 }
 
 /* Requests of the slots that open a path and attach memory. */

@@ -150,6 +150,7 @@ isthmus_status ofi_path_open(isthmus_tr *tr, const struct isthmus_peer *peer, is
     memcpy(&card, peer->card, sizeof card); /* reach() has checked it */
     *path = (isthmus_path){.tr = tr, .pe = peer->pe, .is_self = peer->pe == s->my_pe, .pid_fd = -1};
     snprintf(path->host_name, sizeof path->host_name, "%s", peer->host_name);
+    snprintf(path->library, sizeof path->library, "%.*s", OFI_LIBRARY_BYTES - 1, card.library);
     isthmus_status status = ISTHMUS_OK;
     if (!path->is_self && is_gone(tr, &card, peer, &path->pid_fd))
         status = s->fail(s->core, ISTHMUS_ERR_PEER_LOST, "PE %d on %s is lost: its process has ended", peer->pe,

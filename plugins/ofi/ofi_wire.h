@@ -9,9 +9,10 @@
 enum {
     OFI_MAGIC_CARD = 0x4349464f,
     OFI_MAGIC_KEY = 0x4b49464f,
-    OFI_VERSION_WIRE = 1, /* of cards, keys and messages */
+    OFI_VERSION_WIRE = 2, /* of cards, keys and messages */
     OFI_ADDRESS_BYTES = 160,
     OFI_PROVIDER_BYTES = 32,
+    OFI_LIBRARY_BYTES = 16,
     OFI_RAW_KEY_BYTES = 256,
     OFI_HOST_NAME_BYTES = 64,
     OFI_MESSAGE_BYTES = 4096 /* the longest message: providers copy so much in one piece, and keep its order */
@@ -24,7 +25,7 @@ struct ofi_card {
     int32_t pid;
     uint32_t address_format, address_bytes;
     uint32_t has_atomics; /* the provider executes those of 64 bits on host memory */
-    char provider[OFI_PROVIDER_BYTES];
+    char provider[OFI_PROVIDER_BYTES], library[OFI_LIBRARY_BYTES]; /* the latter: the version of libfabric */
     uint8_t address[OFI_ADDRESS_BYTES];
     uint64_t checksum;
 };

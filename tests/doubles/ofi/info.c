@@ -54,7 +54,15 @@ void double_leave(struct double_domain *domain)
     atomic_flag_clear(&domain->is_entered);
 }
 
-uint32_t fi_version(void) { return FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION); }
+/* OFI_DOUBLE_VERSION, as 1.22: of this process's library. Those of two versions do not understand each other. */
+uint32_t fi_version(void)
+{
+    unsigned major = FI_MAJOR_VERSION, minor = FI_MINOR_VERSION;
+    const char *text = getenv("OFI_DOUBLE_VERSION");
+    if (text != NULL && sscanf(text, "%u.%u", &major, &minor) != 2)
+        double_broken(__func__, "OFI_DOUBLE_VERSION is '%s'", text);
+    return FI_VERSION(major, minor);
+}
 
 const char *fi_strerror(int error) { return error > 0 && error < FI_ERRNO_OFFSET ? strerror(error) : "Other error"; }
 

@@ -66,6 +66,7 @@ struct packet_head {
     uint32_t kind, length, key_bytes, atomic; /* the last: enum fi_op of an atomic */
     uint64_t op, offset, address, compare;    /* offset: in the operation */
     uint8_t key[RAW_KEY_BYTES];
+    uint32_t version; /* of the library that sends it */
     char from[NAME_BYTES];
 };
 

@@ -28,6 +28,7 @@ static int transmit(struct double_ep *ep, const char *to, struct packet_head *he
                              .msg_iovlen = 2};
     memcpy(name.sun_path + 1, to, NAME_BYTES);
     memcpy(head->from, ep->name, NAME_BYTES);
+    head->version = fi_version();
     if (sendmsg(ep->socket, &message, MSG_NOSIGNAL) >= 0) return 0;
     return errno == ENOBUFS || errno == EINTR ? EAGAIN : errno;
 }
@@ -157,6 +158,10 @@ static void pull(struct double_ep *ep)
         struct packet *packet = malloc(sizeof *packet + n_data);
         RULE(packet != NULL, "no memory");
         memcpy(&packet->head, bytes, sizeof packet->head);
+        if (packet->head.version != fi_version()) {
+            free(packet);
+            continue;
+        }
         memcpy(packet->data, bytes + sizeof packet->head, n_data);
         packet->next = NULL;
         *ep->landing_end = packet;
