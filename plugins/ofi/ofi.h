@@ -96,6 +96,7 @@ struct isthmus_tr {
     struct fid_domain *domain;
     struct fid_av *av;
     struct fid_cq *cq;
+    struct fid_eq *eq; /* of EFA's provider; else NULL */
     struct fid_ep *ep;
     int event_fd; /* -1: the provider has no descriptor to wait on */
     int timer_fd; /* instead of it, or with `resends`; else -1 */

@@ -46,13 +46,10 @@ static void handle(isthmus_tr *tr, const struct fi_cq_data_entry *entry)
     }
 }
 
-/* libfabric's text, and the provider's own where it has one that adds something. */
-static void describe(const isthmus_tr *tr, const struct fi_cq_err_entry *error, char *out, size_t out_bytes)
+/* libfabric's text, and the provider's own (NULL: none) where that adds something. */
+static void describe(int error, const char *own, char *out, size_t out_bytes)
 {
-    char room[120] = "";
-    const char *general = ofi_library.fi_strerror(error->err), *own = NULL;
-    if (error->prov_errno != 0 && FI_CHECK_OP(tr->cq->ops, struct fi_ops_cq, strerror))
-        own = fi_cq_strerror(tr->cq, error->prov_errno, error->err_data, room, sizeof room);
+    const char *general = ofi_library.fi_strerror(error);
     bool adds = own != NULL && own[0] != '\0' && strcmp(own, general) != 0;
     snprintf(out, out_bytes, "%s%s%s%s", general, adds ? " (" : "", adds ? own : "", adds ? ")" : "");
 }
@@ -63,8 +60,11 @@ static void handle_error(isthmus_tr *tr)
     struct fi_cq_err_entry error = {0};
     if (fi_cq_readerr(tr->cq, &error, 0) <= 0) return;
     struct ofi_op *op = error.op_context;
-    char why[160];
-    describe(tr, &error, why, sizeof why);
+    char why[160], room[120] = "";
+    const char *own = NULL;
+    if (error.prov_errno != 0 && FI_CHECK_OP(tr->cq->ops, struct fi_ops_cq, strerror))
+        own = fi_cq_strerror(tr->cq, error.prov_errno, error.err_data, room, sizeof room);
+    describe(error.err, own, why, sizeof why);
     if (op == NULL) return;
     switch (op->kind) {
     case OFI_OP_RECEIVE:
@@ -109,6 +109,21 @@ int32_t ofi_poll(isthmus_tr *tr)
 
 /* ---- the core's side ---- */
 
+/* An error that belongs to no operation: what any peer has sent may be lost. */
+static void read_event(isthmus_tr *tr)
+{
+    struct fi_eq_err_entry error = {0};
+    struct fi_eq_entry entry;
+    uint32_t event;
+    char text[140], why[160], room[100] = "";
+    if (fi_eq_read(tr->eq, &event, &entry, sizeof entry, 0) != -FI_EAVAIL || fi_eq_readerr(tr->eq, &error, 0) <= 0)
+        return;
+    describe(error.err, fi_eq_strerror(tr->eq, error.prov_errno, error.err_data, room, sizeof room), text, sizeof text);
+    snprintf(why, sizeof why, "provider %s: %s", tr->info->fabric_attr->prov_name, text);
+    for (uint32_t i = 0; i < tr->n_paths; i++)
+        if (tr->paths[i] != NULL) ofi_path_lose(tr->paths[i], why);
+}
+
 /* Reports each lost peer once, one in a call: perhaps no later operation would. */
 static isthmus_status report(isthmus_tr *tr)
 {
@@ -132,6 +147,7 @@ int32_t ofi_progress(isthmus_tr *tr)
     n += (int32_t)tr->n_armed_events;
     tr->n_armed_events = 0;
     if (n > 0 && tr->n_followers > 0) pthread_cond_broadcast(&tr->changed);
+    if (tr->eq != NULL) read_event(tr);
     isthmus_status status = tr->has_loss_to_report || tr->is_out_of_memory ? report(tr) : ISTHMUS_OK;
     ofi_unlock(tr);
     return status == ISTHMUS_OK ? n : status;

@@ -130,6 +130,11 @@ static int bind_endpoint(struct fid *fid, struct fid *to, uint64_t flags)
 {
     struct double_ep *ep = container_of(fid, struct double_ep, fid.fid);
     if (to->fclass == FI_CLASS_AV) return 0;
+    if (to->fclass == FI_CLASS_EQ) {
+        ep->eq = container_of(to, struct double_eq, fid.fid);
+        ep->eq->ep = ep;
+        return 0;
+    }
     RULE(to->fclass == FI_CLASS_CQ && flags == (FI_TRANSMIT | FI_RECV), "the double has one queue for both directions");
     ep->cq = container_of(to, struct double_cq, fid.fid);
     ep->cq->ep = ep;
@@ -183,6 +188,7 @@ static int close_endpoint(struct fid *fid)
     }
     double_drop_all(ep);
     if (ep->cq != NULL) ep->cq->ep = NULL;
+    if (ep->eq != NULL) ep->eq->ep = NULL;
     close(ep->socket);
     close(ep->doorbell);
     domain->n_open--;

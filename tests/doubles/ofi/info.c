@@ -331,7 +331,8 @@ static int try_wait(struct fid_fabric *fabric, struct fid **fids, int count)
 int fi_fabric(struct fi_fabric_attr *attr, struct fid_fabric **out, void *context)
 {
     static struct fi_ops ops = {.size = sizeof ops, .close = close_fabric};
-    static struct fi_ops_fabric fabric_ops = {.size = sizeof fabric_ops, .domain = open_domain, .trywait = try_wait};
+    static struct fi_ops_fabric fabric_ops = {
+        .size = sizeof fabric_ops, .domain = open_domain, .eq_open = double_eq_open, .trywait = try_wait};
     struct fid_fabric *fabric = calloc(1, sizeof *fabric);
     (void)attr;
     if (fabric == NULL) return -FI_ENOMEM;

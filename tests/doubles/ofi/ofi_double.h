@@ -122,6 +122,13 @@ struct double_cq {
     int event_fd; /* readable: with automatic progress when there is an entry, else the socket when a packet is here */
 };
 
+/* Errors that belong to no operation. */
+struct double_eq {
+    struct fid_eq fid;
+    struct double_ep *ep;
+    int error; /* the oldest that has not been read; 0: none */
+};
+
 struct receive {
     char *buffer;
     size_t length;
@@ -132,6 +139,7 @@ struct double_ep {
     struct fid_ep fid;
     struct double_domain *domain;
     struct double_cq *cq;
+    struct double_eq *eq; /* NULL: none is bound */
     int socket, doorbell; /* the latter: wakes the adapter's thread */
     char name[NAME_BYTES];
     bool is_enabled, stops;
@@ -200,6 +208,8 @@ void double_execute(struct double_domain *domain, const struct packet *packet, c
 /* queue.c */
 int double_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **out, void *context);
 void double_complete(struct double_ep *ep, void *context, uint64_t flags, size_t length, int error);
+int double_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_eq **out, void *context);
+void double_report(struct double_ep *ep, int error); /* of no operation */
 
 /* wire.c: moves what can be moved now. Under the domain's lock. */
 void double_move(struct double_ep *ep);

@@ -1,4 +1,4 @@
-/* tests/doubles/ofi/queue.c: completion queues, of FI_CQ_FORMAT_DATA. */
+/* tests/doubles/ofi/queue.c: completion queues, of FI_CQ_FORMAT_DATA, and event queues, for errors alone. */
 #include "ofi_double.h"
 
 #include <stdio.h>
@@ -110,5 +110,66 @@ int double_cq_open(struct fid_domain *fid, struct fi_cq_attr *attr, struct fid_c
     cq->fid.ops = &cq_ops;
     domain->n_open++;
     *out = &cq->fid;
+    return 0;
+}
+
+/* ---- event queues ---- */
+
+/* As EFA's provider does. */
+void double_report(struct double_ep *ep, int error)
+{
+    if (ep->eq == NULL) {
+        fprintf(stderr, "Unable to write to EQ\nYour application will now abort().\n");
+        abort();
+    }
+    if (ep->eq->error == 0) ep->eq->error = error;
+}
+
+static ssize_t read_event(struct fid_eq *fid, uint32_t *event, void *buf, size_t length, uint64_t flags)
+{
+    struct double_eq *eq = container_of(fid, struct double_eq, fid);
+    (void)event, (void)buf, (void)length, (void)flags;
+    if (eq->ep == NULL) return -FI_EAGAIN;
+    double_enter(eq->ep->domain);
+    int error = eq->error;
+    double_leave(eq->ep->domain);
+    return error != 0 ? -FI_EAVAIL : -FI_EAGAIN;
+}
+
+static ssize_t read_event_error(struct fid_eq *fid, struct fi_eq_err_entry *out, uint64_t flags)
+{
+    struct double_eq *eq = container_of(fid, struct double_eq, fid);
+    (void)flags;
+    *out = (struct fi_eq_err_entry){.err = eq->error, .prov_errno = REASON_BASE + eq->error};
+    eq->error = 0;
+    return sizeof *out;
+}
+
+static const char *event_reason(struct fid_eq *fid, int reason, const void *data, char *buffer, size_t room)
+{
+    (void)fid;
+    return reason_text(NULL, reason, data, buffer, room);
+}
+
+static int close_events(struct fid *fid)
+{
+    struct double_eq *eq = container_of(fid, struct double_eq, fid.fid);
+    RULE(eq->ep == NULL, "an event queue is closed before its endpoint");
+    free(eq);
+    return 0;
+}
+
+int double_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr, struct fid_eq **out, void *context)
+{
+    static struct fi_ops ops = {.size = sizeof ops, .close = close_events};
+    static struct fi_ops_eq eq_ops = {
+        .size = sizeof eq_ops, .read = read_event, .readerr = read_event_error, .strerror = event_reason};
+    struct double_eq *eq = calloc(1, sizeof *eq);
+    (void)fabric;
+    RULE(attr->wait_obj == FI_WAIT_NONE, "the double's event queues have no wait object");
+    if (eq == NULL) return -FI_ENOMEM;
+    eq->fid.fid = (struct fid){.fclass = FI_CLASS_EQ, .context = context, .ops = &ops};
+    eq->fid.ops = &eq_ops;
+    *out = &eq->fid;
     return 0;
 }

@@ -83,11 +83,19 @@ static bool is_complete(const struct double_ep *ep, const struct double_op *op)
     return op->error != 0 || (when_sent ? op->sent : op->done) == op->length;
 }
 
-/* Every OFI_DOUBLE_FAILS-th completion is an error, although the operation was executed. */
+/* Every OFI_DOUBLE_FAILS-th completion is an error. */
+static bool fails(struct double_ep *ep)
+{
+    const char *period = getenv("OFI_DOUBLE_FAILS");
+    return period != NULL && ++ep->n_completed % strtoul(period, NULL, 10) == 0;
+}
+
+static bool is_efa(const struct double_ep *ep) { return strcmp(ep->domain->mode->provider, "efa") == 0; }
+
+/* One that fails was executed nevertheless. */
 static void finish(struct double_ep *ep, struct double_op *op)
 {
-    const char *fails = getenv("OFI_DOUBLE_FAILS");
-    if (fails != NULL && ++ep->n_completed % strtoul(fails, NULL, 10) == 0) op->error = FI_EIO;
+    if (!is_efa(ep) && fails(ep)) op->error = FI_EIO;
     bool is_read = op->kind == PACKET_READ || op->fetched != NULL;
     uint64_t kind = op->kind == PACKET_SEND
                         ? FI_MSG | FI_SEND
@@ -190,8 +198,13 @@ static struct double_op *op_of(struct double_ep *ep, const struct packet *packet
     return NULL; /* of a write that was complete when it had left */
 }
 
+/* EFA's provider loses one that it cannot keep, which is an error of no operation. */
 static void land_message(struct double_ep *ep, const struct packet *packet)
 {
+    if (is_efa(ep) && fails(ep)) {
+        double_report(ep, FI_ENOBUFS);
+        return;
+    }
     struct receive *receive = &ep->receives[ep->n_received++ % RECEIVES_MOST];
     int error = packet->head.length > receive->length ? FI_ETRUNC : 0;
     if (error == 0) memcpy(receive->buffer, packet->data, packet->head.length);
