@@ -114,6 +114,7 @@ static isthmus_status open_ucx(isthmus_tr *tr)
 {
     isthmus_status status = ib_registration_choose(tr->services, &tr->is_on_demand);
     if (status == ISTHMUS_OK) status = ib_net_open(tr);
+    if (status == ISTHMUS_OK) status = ib_order_open(tr);
     if (status == ISTHMUS_OK) status = ib_stage_open(tr);
     if (status != ISTHMUS_OK) return status;
     status = init_for_devices(tr);
@@ -193,6 +194,7 @@ static isthmus_status ib_card(isthmus_tr *tr, void *buf, size_t *length_bytes)
         .magic = IB_FRAME_CARD,
         .payload_bytes = (uint32_t)(tr->address_bytes + note_bytes),
         .note_bytes = (uint32_t)note_bytes,
+        .is_relaxed = tr->order.is_relaxed,
     };
     char *payload = malloc(frame.payload_bytes);
     if (payload == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for this PE's card");
@@ -245,6 +247,9 @@ static isthmus_status ib_reach(isthmus_tr *tr, const struct isthmus_peer *peer, 
         .how = tr->why_no_adapter[0] != '\0' ? tr->why_no_adapter : NULL,
     };
     if (!is_self) reach.how = ib_kind_how(tr, kind);
+    if (!is_self && kind == ISTHMUS_MEM_HOST && frame.is_relaxed != 0)
+        reach.how =
+            "a fence flushes the peer, and a flush reads from it: UCX registers its memory with relaxed ordering";
     if (kind != ISTHMUS_MEM_HOST) reach_device(tr, kind, &reach);
     isthmus_write_out(out, &reach, sizeof reach);
     return ISTHMUS_OK;

@@ -11,6 +11,7 @@
 #include "plugins/ib/ib_frame.h"
 #include "plugins/ib/ib_hca.h"
 #include "plugins/ib/ib_lanes.h"
+#include "plugins/ib/ib_order.h"
 #include "plugins/ib/ib_settings.h"
 #include "plugins/ib/ib_ucp.h"
 
@@ -157,7 +158,13 @@ struct ib_ep {
     uint8_t issued, before;                   /* classes of the operations since that fence, and before it: bits */
     uint8_t conflicts[IB_OP_CLASSES];         /* for each class, those that it could overtake across a fence: bits */
     enum ib_lanes lanes;
-    bool is_listed; /* in worker->unflushed */
+    bool is_ordered; /* a write behind a fence arrives behind those before it */
+    bool is_listed;  /* in worker->unflushed */
+    struct ib_place {
+        uint64_t address;
+        ucp_rkey_h rkey;
+        uint64_t number; /* of the operation */
+    } last_put;          /* to host memory, where path->is_relaxed: a flush reads its first byte */
     struct ib_batch connecting, flush;
     struct ib_qp *qp;              /* for atomics by the peer's adapter; NULL: not used so far */
     struct ib_batch qp_connecting; /* pending until the peer has connected its queue pair to it */
@@ -212,6 +219,7 @@ static inline bool ib_net_has(const struct ib_net *net, uint32_t port)
 struct isthmus_tr {
     const struct isthmus_services *services;
     struct ib_net *net;
+    struct ib_order order;
     ucp_context_h ucp;
     bool is_on_demand;                 /* host memory is registered on demand */
     bool wakes;                        /* each write of a peer into this PE's host memory wakes it */
@@ -250,7 +258,8 @@ struct isthmus_tr {
 struct isthmus_path {
     isthmus_tr *tr;
     int32_t pe;
-    bool is_self; /* the calling PE itself: loads and stores, without UCX */
+    bool is_self;    /* the calling PE itself: loads and stores, without UCX */
+    bool is_relaxed; /* the peer's host memory is registered with relaxed ordering */
     char host_name[IB_HOST_NAME_BYTES];
     void *address;    /* of the peer's worker 0 */
     const char *note; /* behind it: UCX at the peer, as ib_ucp_note() describes it */
@@ -427,7 +436,7 @@ isthmus_amo_fn ib_amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, uint
  * Each operation first calls ib_ep_order(), which waits for replies or flushes the endpoint if the operation could
  * overtake one from before a fence, and is then recorded. Under the worker's lock. */
 
-void ib_ep_set_lanes(struct ib_ep *ep, enum ib_lanes lanes);
+void ib_ep_set_lanes(struct ib_ep *ep, enum ib_lanes lanes, bool is_ordered);
 
 isthmus_status ib_ep_order_slow(struct ib_ep *ep, enum ib_op_class class);
 
@@ -460,6 +469,7 @@ struct ib_target {
     struct ib_ep *ep;
     ucp_rkey_h rkey;
     uint64_t address;
+    bool is_host;  /* not memory of a device */
     bool is_by_am; /* short puts go as messages of our own: ib_am_put() */
 };
 isthmus_status ib_target_find_slow(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
@@ -473,12 +483,21 @@ static inline isthmus_status ib_target_find(isthmus_chan *chan, isthmus_path *pa
     out->address = remote->address + offset_bytes;
     out->ep = path->eps[worker];
     out->rkey = remote->rkeys[worker];
+    out->is_host = remote->kind == ISTHMUS_MEM_HOST;
     if (out->ep != NULL && out->rkey != NULL && out->ep->failure == UCS_OK) {
-        out->is_by_am = out->ep->lanes == IB_LANE_AM && remote->kind == ISTHMUS_MEM_HOST;
+        out->is_by_am = out->ep->lanes == IB_LANE_AM && out->is_host;
         return ib_ep_order(out->ep, class);
     }
     out->is_by_am = false; /* the first operation goes by UCX */
     return ib_target_find_slow(chan, path, remote, class, out);
+}
+
+/* Records a put that goes by UCX. */
+static inline void ib_record_put(const struct ib_target *at, size_t length_bytes, bool is_to_flush)
+{
+    struct ib_ep *ep = at->ep;
+    ib_ep_record(ep, ib_class_of_put(length_bytes), is_to_flush);
+    if (ep->path->is_relaxed && at->is_host) ep->last_put = (struct ib_place){at->address, at->rkey, ep->n_issued};
 }
 
 /* ib_data.c: a put by UCX, never as a message of our own, which is not waited for. Under the worker's lock. */

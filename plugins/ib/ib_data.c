@@ -48,7 +48,7 @@ IB_INLINE void start_rma(const struct ib_target *at, enum direction direction, c
         ib_put_copied(at, local->addr, local->length_bytes, batch);
         return;
     }
-    if (direction != GET) ib_ep_record(at->ep, ib_class_of_put(local->length_bytes), direction == PUT);
+    if (direction != GET) ib_record_put(at, local->length_bytes, direction == PUT);
     ucs_status_ptr_t request = direction != GET ? ib_ucp.ucp_put_nbx(at->ep->ucp, local->addr, local->length_bytes,
                                                                      at->address, at->rkey, &params)
                                                 : ib_ucp.ucp_get_nbx(at->ep->ucp, local->addr, local->length_bytes,
@@ -235,7 +235,9 @@ static isthmus_status ib_local_complete(isthmus_chan *chan, isthmus_path *path)
 
 /* ---- order across fences ---- */
 
-void ib_ep_set_lanes(struct ib_ep *ep, enum ib_lanes lanes)
+/* Where writes arrive in any order, a put or a get behind a fence comes behind the puts before it by their flush only.
+ * A message comes behind them anyway: its receiver learns of it in order. */
+void ib_ep_set_lanes(struct ib_ep *ep, enum ib_lanes lanes, bool is_ordered)
 {
     enum { SHORT_PUT = 1 << IB_OP_SHORT_PUT, RMA = 1 << IB_OP_RMA, RC_AMO = 1 << IB_OP_RC_AMO, AM = 1 << IB_OP_AM };
     enum { ALL = SHORT_PUT | RMA | RC_AMO | AM };
@@ -257,8 +259,12 @@ void ib_ep_set_lanes(struct ib_ep *ep, enum ib_lanes lanes)
                         [IB_OP_DEVICE] = ALL},
     };
     ep->lanes = lanes;
+    ep->is_ordered = is_ordered || lanes == IB_LANE_AM;
     for (size_t class = 0; class < IB_OP_CLASSES; class ++)
         ep->conflicts[class] = conflicts[lanes][class] | IB_GATHERING;
+    if (ep->is_ordered) return;
+    ep->conflicts[IB_OP_SHORT_PUT] |= SHORT_PUT | RMA;
+    ep->conflicts[IB_OP_RMA] |= SHORT_PUT | RMA;
 }
 
 static bool are_replied(const struct ib_replies *replies) { return replies->n_replies >= replies->n_before; }

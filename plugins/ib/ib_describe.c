@@ -38,6 +38,7 @@ static void write_what(struct ib_text *out, const struct ib_port *port)
     if (port->is_active) ib_text_add(out, ", %g Gb/s", port->rate_mbit_per_s / 1000.0);
     if (port->place.numa_node >= 0) ib_text_add(out, ", NUMA node %d", port->place.numa_node);
     ib_text_add(out, ", atomics: %s", atomics_name(port->atomics));
+    if (!port->is_ordered) ib_text_add(out, ", writes in any order");
 }
 
 static void write_why_own(struct ib_text *out, const struct ib_net *net)

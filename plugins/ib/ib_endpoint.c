@@ -147,7 +147,7 @@ static isthmus_status ep_create(struct ib_worker *worker, isthmus_path *path, st
     if (ep == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for an endpoint to PE %d", path->pe);
     ep->worker = worker;
     ep->path = path;
-    ib_ep_set_lanes(ep, IB_LANES_MANY);
+    ib_ep_set_lanes(ep, IB_LANES_MANY, false);
     isthmus_status status = ib_ep_add_id(ep);
     if (status != ISTHMUS_OK) {
         free(ep);
@@ -222,12 +222,13 @@ static isthmus_status ep_connects(struct ib_ep *ep, ucs_status_ptr_t request)
 
 /* UCX detects by the address that a local operand lies on a device. A message of our own would be filled by the
  * processor, so there are none where operands may lie on a device. */
-static enum ib_lanes lanes_of(const struct ib_ep *ep)
+static void find_lanes(struct ib_ep *ep)
 {
     const isthmus_tr *tr = ep->worker->tr;
-    bool may_be_on_device = tr->stage != NULL && tr->kinds != 1u << ISTHMUS_MEM_HOST;
-    enum ib_lanes lanes = ib_lanes_query(ep->ucp);
-    return lanes == IB_LANE_AM && may_be_on_device ? IB_LANE_RDMA : lanes;
+    bool may_be_on_device = tr->stage != NULL && tr->kinds != 1u << ISTHMUS_MEM_HOST, is_fenced;
+    enum ib_lanes lanes = ib_lanes_query(ep->ucp, &is_fenced);
+    bool is_ordered = lanes == IB_LANE_AM || (!ep->path->is_relaxed && ib_order_is_kept(&tr->order, is_fenced));
+    ib_ep_set_lanes(ep, lanes == IB_LANE_AM && may_be_on_device ? IB_LANE_RDMA : lanes, is_ordered);
 }
 
 static const char *const lanes_text[] = {
@@ -246,8 +247,9 @@ isthmus_status ib_ep_probe(struct ib_ep *ep, ucp_rkey_h rkey, uint64_t address)
         ep, ib_ucp.ucp_get_nbx(ep->ucp, &ep->sample, sizeof ep->sample, address, rkey, &params));
     ep->has_replied = status == ISTHMUS_OK;
     if (!ep->has_replied) return status;
-    ib_ep_set_lanes(ep, lanes_of(ep));
-    s->log(s->core, ISTHMUS_LOG_DEBUG, "PE %d is reached by %s", ep->path->pe, lanes_text[ep->lanes]);
+    find_lanes(ep);
+    s->log(s->core, ISTHMUS_LOG_DEBUG, "PE %d is reached by %s%s", ep->path->pe, lanes_text[ep->lanes],
+           ep->is_ordered ? "" : "; puts, in any order, are flushed before what follows a fence");
     return status;
 }
 
@@ -335,6 +337,7 @@ isthmus_status ib_path_open(isthmus_tr *tr, const struct isthmus_peer *peer, ist
     path->tr = tr;
     path->pe = peer->pe;
     path->is_self = peer->pe == s->my_pe;
+    path->is_relaxed = frame.is_relaxed != 0;
     path->address = memcpy(copy, address, frame.payload_bytes);
     path->note = ib_frame_note(&frame, copy);
     snprintf(path->host_name, sizeof path->host_name, "%s", peer->host_name);

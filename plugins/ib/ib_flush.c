@@ -31,6 +31,15 @@ IB_INLINE isthmus_status flush_ended(struct ib_worker *worker, struct ib_ep *ep)
     return flush_settle(ep);
 }
 
+/* The peer's adapter reads behind its writes, which are visible then. */
+static void read_back(struct ib_ep *ep, const ucp_request_param_t *params)
+{
+    const struct ib_place *put = &ep->last_put;
+    if (put->number <= ep->n_flushed) return;
+    ib_batch_add(ib_ucp.ucp_get_nbx(ep->ucp, &ep->sample, sizeof ep->sample, put->address, put->rkey, params),
+                 &ep->flush);
+}
+
 IB_INLINE void flush_start(struct ib_ep *ep)
 {
     ucp_request_param_t params;
@@ -39,6 +48,7 @@ IB_INLINE void flush_start(struct ib_ep *ep)
     ep->n_flushing = ep->n_issued;
     if (ep->lanes == IB_LANE_AM && ib_am_flush(ep)) return;
     ib_request_params(&params, &ep->flush);
+    if (ep->path->is_relaxed) read_back(ep, &params);
     ib_batch_add(ib_ucp.ucp_ep_flush_nbx(ep->ucp, &params), &ep->flush);
 }
 

@@ -5,7 +5,7 @@
 
 #include <isthmus/transport.h>
 
-enum { IB_FRAME_CARD = 0x49734263, IB_FRAME_KEY = 0x4973426b, IB_FRAME_VERSION = 5 };
+enum { IB_FRAME_CARD = 0x49734263, IB_FRAME_KEY = 0x4973426b, IB_FRAME_VERSION = 6 };
 
 struct ib_frame {
     uint32_t magic, version; /* of this format */
@@ -13,6 +13,8 @@ struct ib_frame {
     uint32_t word_bytes;     /* of an address there */
     uint32_t payload_bytes;
     uint32_t note_bytes; /* at the end of a card's payload: the configuration of UCX there, as text with its zero */
+    uint32_t is_relaxed; /* of a card: struct ib_order */
+    uint32_t reserved;
     /* Of a key: the kind of memory, and whether its PE stages it: then the payload is empty. */
     uint32_t kind, is_staged;
     uint32_t atomic_rkey, has_atomic_rkey; /* of a key: for atomics by its PE's adapter; 0, 0: none */

@@ -35,6 +35,7 @@ struct ib_port {
     enum ib_link link;
     enum ib_atomics atomics;
     bool is_active, is_software; /* software: Soft-RoCE */
+    bool is_ordered;             /* it is known to place the writes of a connection in the order of their requests */
     uint32_t rate_mbit_per_s;    /* lanes times speed */
     struct isthmus_place place;
     uint32_t n_gids;

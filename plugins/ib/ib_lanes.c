@@ -79,13 +79,25 @@ static enum ib_lanes read_print(ucp_ep_h ep)
 
 /* ---- the lanes of an endpoint ---- */
 
-enum ib_lanes ib_lanes_query(ucp_ep_h ep)
+/* UCX's transport for EFA has a fence since it is there; those for mlx5 give the first put behind a fence the flag
+ * STRONG_ORDER since 1.22. The others have the adapter's order only. */
+static bool has_fence(const char *transport)
+{
+    if (strcmp(transport, "srd") == 0) return true;
+    bool is_mlx5 = strcmp(transport, "rc_mlx5") == 0 || strcmp(transport, "dc_mlx5") == 0;
+    return is_mlx5 && ib_ucp_is_at_least(1, IB_FENCED_SINCE_MINOR);
+}
+
+enum ib_lanes ib_lanes_query(ucp_ep_h ep, bool *is_fenced)
 {
     struct ib_lane list[MAX_LANES];
     struct ib_ep_attr attr = {.field_mask = IB_EP_ATTR_LANES,
                               .lanes = {.list = list, .n = MAX_LANES, .lane_bytes = sizeof list[0]}};
+    *is_fenced = false;
     if (!ib_ucp_is_at_least(1, IB_LANES_SINCE_MINOR)) return read_print(ep);
     if (ib_ucp.ucp_ep_query(ep, (ucp_ep_attr_t *)(void *)&attr) != UCS_OK) return IB_LANES_MANY;
+    *is_fenced = attr.lanes.n > 0;
+    for (unsigned i = 0; i < attr.lanes.n; i++) *is_fenced &= has_fence(list[i].transport);
     if (attr.lanes.n == 1) return strcmp(list[0].transport, "tcp") == 0 ? IB_LANE_AM : IB_LANE_RDMA;
     return read_print(ep) == IB_LANE_RDMA ? IB_LANE_RDMA : IB_LANES_MANY;
 }

@@ -10,13 +10,14 @@
 
 enum ib_lanes {
     IB_LANES_MANY, /* several, or not known: UCX's fence orders each of them by itself */
-    IB_LANE_RDMA,  /* a single lane of an adapter: its writes arrive in order, and before later messages, which the
-                    * peer's processor executes later */
+    IB_LANE_RDMA,  /* a single lane of an adapter: messages arrive behind the writes before them, and the peer's
+                    * processor executes them later. Whether writes keep order is ib_order.h */
     IB_LANE_AM     /* a single lane of TCP: the peer's processor executes all operations, puts too, in order */
 };
 
-/* Of a connected endpoint. */
-enum ib_lanes ib_lanes_query(ucp_ep_h ep);
+/* Of a connected endpoint. *is_fenced: the transport of each lane has writes behind UCX's fence wait for those before
+ * it, whatever the adapter does. */
+enum ib_lanes ib_lanes_query(ucp_ep_h ep, bool *is_fenced);
 
 /* Returns true if each write of a peer into memory of this PE wakes it: over TCP each operation is a message that the
  * target's processor receives. An RDMA write, and one through shared memory, is executed without the target, whose
@@ -25,7 +26,7 @@ bool ib_context_wakes(ucp_context_h context);
 
 /* The attributes of an endpoint as UCX 1.14 and newer have them. The headers of 1.13, with which this plugin may be
  * built too, lack the last members. */
-enum { IB_EP_ATTR_LANES = 1 << 3, IB_LANES_SINCE_MINOR = 14 };
+enum { IB_EP_ATTR_LANES = 1 << 3, IB_LANES_SINCE_MINOR = 14, IB_FENCED_SINCE_MINOR = 22 };
 struct ib_lane {
     const char *transport, *device;
 };

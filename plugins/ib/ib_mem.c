@@ -117,6 +117,7 @@ static bool is_supported(const isthmus_tr *tr, uint32_t kind) { return kind < 32
 
 const char *ib_kind_how(const isthmus_tr *tr, uint32_t kind)
 {
+    if (kind == ISTHMUS_MEM_HOST && tr->order.how[0] != '\0') return tr->order.how;
     if (kind == ISTHMUS_MEM_HOST && tr->is_on_demand) return "by calls into the transport, registered on demand";
     if (kind == ISTHMUS_MEM_HOST || kind >= IB_MEM_KINDS) return NULL;
     if (tr->why_staged[kind][0] != '\0') return tr->why_staged[kind];

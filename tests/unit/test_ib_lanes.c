@@ -17,6 +17,7 @@ enum { MOST_LANES = 4 };
 static unsigned minor;
 static const char *printed, *transports[MOST_LANES + 1]; /* NULL behind the last one */
 static ucs_status_t query_status;
+static bool is_fenced;
 
 bool ib_ucp_is_at_least(unsigned major, unsigned at_least) { return major < 1 || (major == 1 && minor >= at_least); }
 
@@ -55,7 +56,7 @@ struct ib_ucp ib_ucp = {
 static enum ib_lanes lanes(const char *text)
 {
     printed = text;
-    return ib_lanes_query(NULL);
+    return ib_lanes_query(NULL, &is_fenced);
 }
 
 /* A UCX that lists these transports, one for each lane. */
@@ -88,6 +89,28 @@ static void listed_single_lane_decides(void **state)
     assert_int_equal(listed("tcp", NULL, "an endpoint by way of eth0\n"), IB_LANE_AM);
     assert_int_equal(listed("rc_mlx5", NULL, RC_ALONE), IB_LANE_RDMA);
     assert_int_equal(listed("rc_mlx5", NULL, TCP), IB_LANE_RDMA);
+}
+
+/* Only where each lane has one; 1.13 does not list them. */
+static void fences_of_ucx(void **state)
+{
+    (void)state;
+    (void)listed("srd", NULL, "");
+    assert_true(is_fenced);
+    (void)listed("rc_mlx5", NULL, RC_ALONE);
+    assert_false(is_fenced);
+    minor = 22;
+    (void)lanes(RC_ALONE);
+    assert_true(is_fenced);
+    transports[0] = "dc_mlx5";
+    (void)lanes("");
+    assert_true(is_fenced);
+    transports[1] = "rc_verbs";
+    (void)lanes("");
+    assert_false(is_fenced);
+    minor = 13;
+    (void)lanes(RC_ALONE);
+    assert_false(is_fenced);
 }
 
 /* Text may leave out lanes that carry no operation, but not make messages of puts. */
@@ -184,6 +207,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(listed_single_lane_decides),
+        cmocka_unit_test(fences_of_ucx),
         cmocka_unit_test(several_listed_lanes_are_no_am_lane),
         cmocka_unit_test(query_that_fails_is_several_lanes),
         cmocka_unit_test(printed_lanes),

@@ -101,7 +101,7 @@ static void start(const struct ib_target *at, struct ib_bounce *bounce)
     };
     char *bytes = ib_bounce_bytes(bounce);
     ib_batch_count(bounce->batch, bounce->batch->n_pending + 1);
-    if (!bounce->is_get) ib_ep_record(at->ep, IB_OP_RMA, true);
+    if (!bounce->is_get) ib_record_put(at, bounce->length_bytes, true);
     ucs_status_ptr_t request = bounce->is_get ? ib_ucp.ucp_get_nbx(at->ep->ucp, bytes, bounce->length_bytes,
                                                                    at->address, at->rkey, &params)
                                               : ib_ucp.ucp_put_nbx(at->ep->ucp, bytes, bounce->length_bytes,

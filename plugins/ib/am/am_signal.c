@@ -1,8 +1,8 @@
 /* plugins/ib/am/am_signal.c: the slot put_signal, and its messages. Where adapters are the home of atomics, the slot is
  * absent.
  *
- * On an endpoint with a single lane of an adapter a signal that is set is a write: the adapter writes the data, then
- * the value, in the order of the lane, and no processor of the peer takes part. Processors remain the home of the word:
+ * On an endpoint with a single lane of an adapter that keeps order a signal that is set is a write: the adapter writes
+ * the data, then the value, and no processor of the peer takes part. Processors remain the home of the word:
  * an aligned word is written as a whole, before or after any instruction that updates it.
  * Otherwise data and update are one message, which the peer's processor executes: it writes the data, then updates the
  * signal by an atomic instruction, both in one callback, so that a thread that sees the update sees the data.
@@ -46,7 +46,8 @@ static isthmus_status do_own(const struct isthmus_put_signal *what)
 static bool is_written(const isthmus_chan *chan, const isthmus_path *path, const struct isthmus_put_signal *what)
 {
     const struct ib_ep *ep = path->eps[chan->worker->index];
-    return what->op == ISTHMUS_AMO_SET && ep != NULL && ep->lanes == IB_LANE_RDMA && path->tr->stage == NULL;
+    bool is_in_order = ep != NULL && ep->lanes == IB_LANE_RDMA && ep->is_ordered;
+    return what->op == ISTHMUS_AMO_SET && is_in_order && path->tr->stage == NULL;
 }
 
 static void on_value_written(void *request, ucs_status_t status, void *user_data)

@@ -97,6 +97,7 @@ static void read_settings(void)
     const char *given = getenv("VERBS_DOUBLE");
     char *words = strdup(given != NULL ? given : ""), *rest = words;
     for (char *word; (word = strsep(&rest, ",")) != NULL;) read_word(word);
+    if (settings.unordered && settings.relaxed) break_rule("VERBS_DOUBLE", "unordered and relaxed are two modes");
     free(words);
     if (settings.n_adapters < 0 || settings.n_adapters > MOST_ADAPTERS)
         break_rule("VERBS_DOUBLE", "adapters=%d; 0 to %d", settings.n_adapters, MOST_ADAPTERS);

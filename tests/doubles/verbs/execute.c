@@ -28,6 +28,8 @@ struct piece {
     struct piece *next;
     struct queue_pair *qp;
     int adapter;
+    bool is_strict; /* passes no earlier one of its adapter */
+    bool lands;     /* of land_those() */
     uint64_t number;
     int64_t due_ns;
     void *to;
@@ -56,11 +58,16 @@ static void acknowledge(struct queue_pair *qp)
     if (number > qp->n_acked) send_ack(qp, number);
 }
 
-/* Lands what `which` is true for. */
+/* Lands what `which` is true for, and before a strict one all that its adapter has received before. */
 static void land_those(bool (*which)(const struct piece *, const void *), const void *of)
 {
+    for (struct piece *at = pieces; at != NULL; at = at->next) {
+        at->lands = which(at, of);
+        for (struct piece *before = pieces; at->lands && at->is_strict && before != at; before = before->next)
+            before->lands |= before->adapter == at->adapter;
+    }
     for (struct piece **at = &pieces; *at != NULL;) {
-        if (which(*at, of))
+        if ((*at)->lands)
             land(at);
         else
             at = &(*at)->next;
@@ -110,17 +117,19 @@ static void add_pieces(struct queue_pair *qp, const struct frame *frame, char *t
 {
     struct piece **last = &pieces;
     int64_t now = now_ns();
+    bool is_strict = settings.relaxed && !is_relaxed_region(frame->rkey);
     while (*last != NULL) last = &(*last)->next;
     for (uint32_t at = 0; at < frame->n_bytes; at += PACKET_BYTES) {
         uint32_t n = frame->n_bytes - at < PACKET_BYTES ? frame->n_bytes - at : PACKET_BYTES;
         int64_t delay = draw_delay_ns();
-        if (delay == 0) {
+        if (delay == 0 && !(is_strict && pieces != NULL)) {
             copy(to + at, bytes + at, n);
             continue;
         }
         struct piece *piece = malloc(sizeof *piece + n);
         *piece = (struct piece){.qp = qp,
                                 .adapter = qp->context->adapter->number,
+                                .is_strict = is_strict,
                                 .number = frame->number,
                                 .due_ns = now + delay,
                                 .to = to + at,

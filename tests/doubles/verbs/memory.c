@@ -215,6 +215,12 @@ void *local_memory(const struct ibv_sge *sge, bool is_written)
     return (char *)region->verbs.addr + offset;
 }
 
+bool is_relaxed_region(uint32_t rkey)
+{
+    const struct region *region = find(rkey);
+    return region != NULL && (region->access & IBV_ACCESS_RELAXED_ORDERING) != 0;
+}
+
 void *remote_memory(uint32_t rkey, uint64_t address, uint32_t length, int access, const char **why)
 {
     const struct region *region = find(rkey);

@@ -8,8 +8,10 @@
  * VERBS_DOUBLE is a list of words, separated by commas:
  *   unordered      writes of a queue pair land in any order, unless a fence flag, a read, an atomic or a send's
  *                  completion orders them; a write is acknowledged when it and all before it have landed
- *   relaxed        a write is acknowledged when the adapter has it, and lands later, in any order, at the latest before
- *                  the adapter reads that host's memory or reports a receive; adapters order nothing among each other
+ *   relaxed        a write is acknowledged when the adapter has it, and lands later, at the latest before the adapter
+ *                  reads that host's memory or reports a receive: in any order where its memory is registered with
+ *                  relaxed ordering, else behind what its adapter has received before; adapters order nothing among
+ *                  each other. Not together with unordered
  *   late           the memory of a request is read some time after the request is posted
  *   ethernet       ports are RoCE: a table of GIDs in place of LIDs
  *   unspecified    ports are of no link that has a name, and there are no connected queue pairs, as on EFA
@@ -182,6 +184,7 @@ void folder_unlock(int fd);
 /* ---- memory.c ---- */
 /* The memory of a local operand, or NULL: a rule is broken then, and the process has ended. */
 void *local_memory(const struct ibv_sge *sge, bool is_written);
+bool is_relaxed_region(uint32_t rkey);
 /* Returns NULL if a peer may not access that: *why names the rule. */
 void *remote_memory(uint32_t rkey, uint64_t address, uint32_t length, int access, const char **why);
 
