@@ -169,6 +169,8 @@ struct ib_ep {
     struct ib_qp *qp;              /* for atomics by the peer's adapter; NULL: not used so far */
     struct ib_batch qp_connecting; /* pending until the peer has connected its queue pair to it */
     bool is_qp_connected, has_qp_answered;
+    uint64_t qp_used;               /* the latest use, by the count of the worker's */
+    uint32_t passive_id;            /* of its counterpart, at the peer */
     uint32_t id;                    /* the index in worker->eps_by_id */
     uint32_t flush_sequence;        /* of the last flush request */
     bool is_flush_am;               /* the flush under way is a flush request (am/am_put.c) */
@@ -221,12 +223,13 @@ struct isthmus_tr {
     struct ib_net *net;
     struct ib_order order;
     ucp_context_h ucp;
-    bool is_on_demand;                 /* host memory is registered on demand */
-    bool wakes;                        /* each write of a peer into this PE's host memory wakes it */
-    struct ib_adapter *adapter;        /* executes atomics of 64 bits on host memory; NULL: processors do */
-    char why_no_adapter[200];          /* "": there is one, or ISTHMUS_ATOMICS is not nic */
-    struct ib_passive_qp *passive_qps; /* those that serve peers; under the lock of worker 0 */
-    uint64_t n_passive_qps;
+    bool is_on_demand;          /* host memory is registered on demand */
+    bool wakes;                 /* each write of a peer into this PE's host memory wakes it */
+    struct ib_adapter *adapter; /* executes atomics of 64 bits on host memory; NULL: processors do */
+    char why_no_adapter[200];   /* "": there is one, or ISTHMUS_ATOMICS is not nic */
+    uint32_t most_qps;          /* of a worker, for atomics; more would have to be idle to be of use */
+    struct ib_qp **passive_qps; /* those that serve peers, by id; NULL: a free id. Under the lock of worker 0 */
+    uint32_t n_passive_ids, n_passive_qps;
     uint32_t kinds;                     /* of memory that this UCX supports: bits of 1 << ISTHMUS_MEM_ */
     char why_staged[IB_MEM_KINDS][200]; /* why memory of a kind that UCX supports is staged; "": none was */
     ucp_datatype_t am_datatype;         /* of the plugin's own messages, for all workers */

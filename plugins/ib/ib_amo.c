@@ -57,7 +57,7 @@ static isthmus_status fail_without_key(const isthmus_path *path)
                    path->pe, path->host_name);
 }
 
-/* Connects what the first atomic needs. Other threads may fence meanwhile: ib_ep_order() comes afterwards. */
+/* Connects what the first atomic needs. */
 static isthmus_status rc_target_find_slow(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
                                           struct rc_target *out)
 {
@@ -69,7 +69,7 @@ static isthmus_status rc_target_find_slow(isthmus_chan *chan, isthmus_path *path
     else
         status = ib_target_find_slow(chan, path, remote, IB_OP_RC_AMO, &at);
     if (status == ISTHMUS_OK && !path->is_self) out->ep = at.ep;
-    return status == ISTHMUS_OK ? ib_rc_connect(out->ep) : status;
+    return status;
 }
 
 static isthmus_status rc_target_find(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
@@ -82,16 +82,23 @@ static isthmus_status rc_target_find(isthmus_chan *chan, isthmus_path *path, con
     bool is_known = out->ep != NULL && out->ep->is_qp_connected && out->ep->failure == UCS_OK &&
                     remote->has_atomic_rkey;
     if (!is_known) status = rc_target_find_slow(chan, path, remote, out);
-    return status == ISTHMUS_OK ? ib_ep_order(out->ep, IB_OP_RC_AMO) : status;
+    return status;
 }
 
+/* Each wait releases the lock: other threads may fence meanwhile, or give up the queue pair for another one. */
 static isthmus_status rc_start(const struct rc_target *at, const struct ib_word_op *word_op, void *fetched,
                                struct ib_batch *batch, struct ib_batch *also)
 {
     const struct ib_rc_amo atomic = {at->address, at->rkey, fetched, batch, also};
-    isthmus_status status = ISTHMUS_OK;
-    while (status == ISTHMUS_OK && !ib_rc_start(at->ep, &atomic, word_op)) status = ib_ep_wait_for_room(at->ep);
-    return status;
+    for (;;) {
+        isthmus_status status = at->ep->is_qp_connected ? ISTHMUS_OK : ib_rc_connect(at->ep);
+        if (status == ISTHMUS_OK) status = ib_ep_order(at->ep, IB_OP_RC_AMO);
+        if (status != ISTHMUS_OK) return status;
+        if (!at->ep->is_qp_connected) continue;
+        if (ib_rc_start(at->ep, &atomic, word_op)) return ISTHMUS_OK;
+        status = ib_ep_wait_for_room(at->ep);
+        if (status != ISTHMUS_OK) return status;
+    }
 }
 
 static isthmus_status execute(void *arg, const struct ib_word_op *word_op, uint64_t *old)

@@ -19,9 +19,10 @@ enum {
 };
 
 /* What the two sides of a connection send each other. A peer that could not create its queue pair replies with qp_num 0
- * and the reason. */
+ * and the reason. A request with qp_num 0 releases the peer's queue pair. */
 struct qp_exchange {
     struct ib_qp_address qp;
+    uint32_t passive_id;
     char why[WHY_BYTES];
 };
 _Static_assert(sizeof(struct qp_exchange) <= IB_AM_DATA_BYTES, "one message");
@@ -39,27 +40,19 @@ struct rc_request {
 
 struct ib_rc {
     struct ib_cq *cq;
-    uint32_t n_busy;
+    uint32_t n_busy, n_qps;
+    uint64_t n_uses; /* of all its queue pairs */
     struct rc_request *free;
     char why[WHY_BYTES]; /* why the last queue pair could not be connected */
     struct rc_request list[MAX_REQUESTS];
-};
-
-struct ib_passive_qp {
-    struct ib_passive_qp *next;
-    struct ib_qp *qp;
 };
 
 /* ---- the adapter of this PE ---- */
 
 void ib_rc_close(isthmus_tr *tr)
 {
-    while (tr->passive_qps != NULL) {
-        struct ib_passive_qp *passive = tr->passive_qps;
-        tr->passive_qps = passive->next;
-        ib_qp_destroy(passive->qp);
-        free(passive);
-    }
+    for (uint32_t i = 0; i < tr->n_passive_ids; i++) ib_qp_destroy(tr->passive_qps[i]);
+    free(tr->passive_qps);
     ib_adapter_close(tr->adapter);
 }
 
@@ -67,30 +60,53 @@ void ib_rc_close(isthmus_tr *tr)
 
 enum { EXCHANGE_OFFSET = offsetof(struct ib_am_message, data) - offsetof(struct ib_am_message, request) };
 
-static isthmus_status passive_qp_create(isthmus_tr *tr, const struct ib_qp_address *peer, struct ib_qp_address *mine)
+static isthmus_status find_passive_id(isthmus_tr *tr, uint32_t *id)
 {
     const struct isthmus_services *s = tr->services;
-    if (tr->n_passive_qps >= (uint64_t)s->n_pes * IB_MAX_WORKERS)
+    uint32_t n = tr->n_passive_ids;
+    for (*id = 0; tr->n_passive_qps < n && *id < n; (*id)++)
+        if (tr->passive_qps[*id] == NULL) return ISTHMUS_OK;
+    if (n >= 2 * (uint64_t)s->n_pes * IB_MAX_WORKERS) /* twice: a release may still be under way */
         return s->fail(s->core, ISTHMUS_ERR_LIMIT,
                        "peers request more queue pairs than the PEs of this job have workers");
-    struct ib_passive_qp *passive = calloc(1, sizeof *passive);
-    if (passive == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a queue pair");
-    isthmus_status status = tr->adapter != NULL ? ib_qp_create(tr->adapter, NULL, &passive->qp)
-                                                : s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "%s", tr->why_no_adapter);
-    if (status == ISTHMUS_OK) status = ib_qp_connect(passive->qp, peer);
+    uint32_t n_more = n / 2 + 16;
+    struct ib_qp **more = realloc(tr->passive_qps, (n + n_more) * sizeof(struct ib_qp *));
+    if (more == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a queue pair");
+    for (uint32_t i = n; i < n + n_more; i++) more[i] = NULL;
+    tr->passive_qps = more;
+    tr->n_passive_ids = n + n_more;
+    *id = n;
+    return ISTHMUS_OK;
+}
+
+static isthmus_status passive_qp_create(isthmus_tr *tr, const struct ib_qp_address *peer, struct qp_exchange *out)
+{
+    const struct isthmus_services *s = tr->services;
+    struct ib_qp *qp = NULL;
+    isthmus_status status = find_passive_id(tr, &out->passive_id);
+    if (status == ISTHMUS_OK)
+        status = tr->adapter != NULL ? ib_qp_create(tr->adapter, NULL, &qp)
+                                     : s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "%s", tr->why_no_adapter);
+    if (status == ISTHMUS_OK) status = ib_qp_connect(qp, peer);
     if (status != ISTHMUS_OK) {
-        ib_qp_destroy(passive->qp);
-        free(passive);
+        ib_qp_destroy(qp);
         return status;
     }
-    ib_qp_address(passive->qp, mine);
-    passive->next = tr->passive_qps;
-    tr->passive_qps = passive;
+    ib_qp_address(qp, &out->qp);
+    tr->passive_qps[out->passive_id] = qp;
     tr->n_passive_qps++;
     return ISTHMUS_OK;
 }
 
-/* On worker 0: a peer requests the counterpart of its queue pair. */
+static void passive_qp_release(isthmus_tr *tr, uint32_t id)
+{
+    if (id >= tr->n_passive_ids || tr->passive_qps[id] == NULL) return;
+    ib_qp_destroy(tr->passive_qps[id]);
+    tr->passive_qps[id] = NULL;
+    tr->n_passive_qps--;
+}
+
+/* On worker 0: a peer requests the counterpart of its queue pair, or releases it. */
 static ucs_status_t on_qp_request(void *arg, const void *header, size_t header_bytes, void *data, size_t length_bytes,
                                   const ucp_am_recv_param_t *param)
 {
@@ -101,10 +117,14 @@ static ucs_status_t on_qp_request(void *arg, const void *header, size_t header_b
     if (!ib_am_is_eager(param, header_bytes) || length_bytes != EXCHANGE_OFFSET + sizeof theirs ||
         (param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) == 0)
         return UCS_OK;
+    memcpy(&theirs, (const char *)data + EXCHANGE_OFFSET, sizeof theirs);
+    if (theirs.qp.qp_num == 0) {
+        passive_qp_release(worker->tr, theirs.passive_id);
+        return UCS_OK;
+    }
     struct ib_am_message *message = ib_am_message_alloc(worker);
     if (message == NULL) return UCS_OK;
-    memcpy(&theirs, (const char *)data + EXCHANGE_OFFSET, sizeof theirs);
-    if (passive_qp_create(worker->tr, &theirs.qp, &mine.qp) != ISTHMUS_OK) {
+    if (passive_qp_create(worker->tr, &theirs.qp, &mine) != ISTHMUS_OK) {
         mine.qp.qp_num = 0;
         snprintf(mine.why, sizeof mine.why, "%s", s->fail_text(s->core));
     }
@@ -118,6 +138,7 @@ static void qp_connected(struct ib_ep *ep, const struct qp_exchange *theirs)
 {
     const struct isthmus_services *s = ep->worker->tr->services;
     struct ib_rc *rc = ep->worker->rc;
+    ep->passive_id = theirs->passive_id;
     if (theirs->qp.qp_num == 0)
         snprintf(rc->why, sizeof rc->why, "%.*s", (int)sizeof theirs->why - 1, theirs->why);
     else if (ib_qp_connect(ep->qp, &theirs->qp) == ISTHMUS_OK)
@@ -142,36 +163,99 @@ static ucs_status_t on_qp_reply(void *arg, const void *header, size_t header_byt
     return UCS_OK;
 }
 
-static isthmus_status connect_to_peer(struct ib_ep *ep)
+static ucs_status_t send_exchange(struct ib_ep *ep, const struct qp_exchange *mine)
 {
-    struct ib_worker *worker = ep->worker;
-    const struct isthmus_services *s = worker->tr->services;
-    struct qp_exchange mine = {0};
-    struct ib_am_message *message = ib_am_message_alloc(worker);
-    if (message == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a message");
-    ib_qp_address(ep->qp, &mine.qp);
+    struct ib_am_message *message = ib_am_message_alloc(ep->worker);
+    if (message == NULL) return UCS_ERR_NO_MEMORY;
     message->request = (struct ib_am_request_id){.index = ep->id};
     message->address = 0;
-    memcpy(message->data, &mine, sizeof mine);
+    memcpy(message->data, mine, sizeof *mine);
+    return ib_am_send(ep->worker, ep->ucp, IB_AM_QP_REQUEST, message, sizeof *mine);
+}
+
+static isthmus_status connect_to_peer(struct ib_ep *ep)
+{
+    struct qp_exchange mine = {0};
+    ib_qp_address(ep->qp, &mine.qp);
     ib_batch_count(&ep->qp_connecting, 1);
-    ucs_status_t sent = ib_am_send(worker, ep->ucp, IB_AM_QP_REQUEST, message, sizeof mine);
+    ucs_status_t sent = send_exchange(ep, &mine);
     if (sent == UCS_OK) return ISTHMUS_OK;
     ib_batch_count(&ep->qp_connecting, 0);
     return ib_ep_fail(ep, sent);
 }
 
+/* The counterparts of this PE's own memory are under the lock of worker 0. No thread that holds that lock waits for
+ * another one. */
+static void lock_first(struct ib_worker *worker)
+{
+    if (worker->index != 0) ib_worker_lock(&worker->tr->workers[0]);
+}
+
+static void unlock_first(struct ib_worker *worker)
+{
+    if (worker->index != 0) ib_worker_unlock(&worker->tr->workers[0]);
+}
+
 static isthmus_status connect_to_self(struct ib_ep *ep)
 {
-    isthmus_tr *tr = ep->worker->tr;
-    struct ib_worker *first = &tr->workers[0];
-    struct ib_qp_address mine, passive;
+    struct qp_exchange passive;
+    struct ib_qp_address mine;
     ib_qp_address(ep->qp, &mine);
-    if (first != ep->worker) ib_worker_lock(first); /* no thread that holds that lock waits for another one */
-    isthmus_status status = passive_qp_create(tr, &mine, &passive);
-    if (first != ep->worker) ib_worker_unlock(first);
-    if (status == ISTHMUS_OK) status = ib_qp_connect(ep->qp, &passive);
+    lock_first(ep->worker);
+    isthmus_status status = passive_qp_create(ep->worker->tr, &mine, &passive);
+    unlock_first(ep->worker);
+    if (status == ISTHMUS_OK) status = ib_qp_connect(ep->qp, &passive.qp);
+    ep->passive_id = passive.passive_id;
     ep->is_qp_connected = status == ISTHMUS_OK;
     return status;
+}
+
+static void forget_qp(struct ib_ep *ep)
+{
+    ib_qp_destroy(ep->qp);
+    ep->qp = NULL;
+    ep->is_qp_connected = ep->has_qp_answered = false;
+    ep->worker->rc->n_qps--;
+}
+
+/* Both ends have nothing under way: this one has all replies. */
+static void disconnect(struct ib_ep *ep)
+{
+    const struct qp_exchange release = {.passive_id = ep->passive_id};
+    if (ep->path->is_self) {
+        lock_first(ep->worker);
+        passive_qp_release(ep->worker->tr, ep->passive_id);
+        unlock_first(ep->worker);
+    } else if (send_exchange(ep, &release) != UCS_OK) {
+        return;
+    }
+    forget_qp(ep);
+}
+
+/* The adapter has a number of queue pairs for all PEs and workers of the host. Beyond this worker's share, the one that
+ * was not used for longest is given up, and comes back with the next atomic to that peer. One that nobody has used yet
+ * stays: else threads could take each other's for ever. */
+static void make_room(struct ib_worker *worker)
+{
+    struct ib_ep *oldest = NULL;
+    if (worker->rc->n_qps < worker->tr->most_qps) return;
+    for (struct ib_ep *ep = worker->eps; ep != NULL; ep = ep->next) {
+        bool is_idle = ep->has_qp_answered && ep->failure == UCS_OK &&
+                       ep->rc_replies.n_requests == ep->rc_replies.n_replies;
+        if (is_idle && (oldest == NULL || ep->qp_used < oldest->qp_used)) oldest = ep;
+    }
+    if (oldest != NULL) disconnect(oldest);
+}
+
+static isthmus_status start_to_connect(struct ib_ep *ep)
+{
+    struct ib_rc *rc = ep->worker->rc;
+    make_room(ep->worker);
+    isthmus_status status = ib_qp_create(ep->worker->tr->adapter, rc->cq, &ep->qp);
+    if (status != ISTHMUS_OK) return status;
+    rc->n_qps++;
+    ep->qp_used = ++rc->n_uses;
+    return ep->path->is_self ? connect_to_self(ep) : connect_to_peer(ep);
 }
 
 /* The queue pair stays, unconnected, until the endpoint is closed: later atomics fail too. */
@@ -186,15 +270,12 @@ static isthmus_status fail_to_connect(const struct ib_ep *ep)
 
 isthmus_status ib_rc_connect(struct ib_ep *ep)
 {
-    const isthmus_path *path = ep->path;
     isthmus_status status = ISTHMUS_OK;
-    if (ep->is_qp_connected) return ISTHMUS_OK;
-    if (ep->qp == NULL) { /* else another thread connects it */
-        status = ib_qp_create(path->tr->adapter, ep->worker->rc->cq, &ep->qp);
-        if (status == ISTHMUS_OK) status = path->is_self ? connect_to_self(ep) : connect_to_peer(ep);
-    }
-    if (status != ISTHMUS_OK) return status;
-    status = ib_ep_wait_for_reply(ep, &ep->qp_connecting);
+    do { /* again if it was given up before this thread saw it */
+        if (ep->failure != UCS_OK) return ib_ep_fail(ep, ep->failure);
+        if (ep->qp == NULL) status = start_to_connect(ep); /* else another thread connects it */
+        if (status == ISTHMUS_OK) status = ib_ep_wait_for_reply(ep, &ep->qp_connecting);
+    } while (status == ISTHMUS_OK && ep->qp == NULL);
     if (status != ISTHMUS_OK) return status;
     return ep->is_qp_connected ? ISTHMUS_OK : fail_to_connect(ep);
 }
@@ -259,6 +340,7 @@ bool ib_rc_start(struct ib_ep *ep, const struct ib_rc_amo *amo, const struct ib_
     request->also = amo->also;
     request->fetched = amo->fetched;
     ep->rc_replies.n_requests++;
+    ep->qp_used = ++rc->n_uses;
     ep->issued |= 1u << IB_OP_RC_AMO;
     ib_batch_count(amo->batch, amo->batch->n_pending + 1);
     if (amo->also != NULL) ib_batch_count(amo->also, amo->also->n_pending + 1);
@@ -326,11 +408,11 @@ void ib_rc_ep_close(struct ib_ep *ep)
 {
     struct ib_rc *rc = ep->worker->rc;
     if (ep->qp == NULL) return;
+    const struct ib_qp *qp = ep->qp;
     ib_rc_ep_fail(ep);
-    ib_qp_destroy(ep->qp);
+    forget_qp(ep);
     for (uint32_t i = 0; i < MAX_REQUESTS; i++)
-        if (rc->list[i].qp == ep->qp) free_request(ep->worker, &rc->list[i]);
-    ep->qp = NULL;
+        if (rc->list[i].qp == qp) free_request(ep->worker, &rc->list[i]);
 }
 
 /* ---- workers ---- */

@@ -56,6 +56,30 @@ static const char *why_no_atomics(const struct ib_net *net, const struct ib_port
     return net->ports.n > 0 ? "no adapter of this host is up" : "the network is TCP, which has no atomics by adapters";
 }
 
+/* How many queue pairs each worker of this PE may have. Half of the adapter's are left to UCX, and half of the rest are
+ * the counterparts of those that peers have. */
+static isthmus_status share_qps(isthmus_tr *tr)
+{
+    const struct isthmus_services *s = tr->services;
+    uint32_t n_qps = ib_adapter_max_qps(tr->adapter), n_local = (uint32_t)s->n_local_pes;
+    uint32_t n_ports = tr->net->mine >= 0 ? tr->net->selection.n : 1, n_workers = tr->settings.n_workers;
+    uint32_t n_sharers = n_local > n_ports ? (n_local + n_ports - 1) / n_ports : 1;
+    tr->most_qps = n_qps / 4 / n_sharers / n_workers;
+    if (tr->most_qps > 0) return ISTHMUS_OK;
+    return s->fail(s->core, ISTHMUS_ERR_LIMIT,
+                   "it has %u queue pairs, and %u PEs with %u workers each need 4 for each worker (ISTHMUS_IB_WORKERS)",
+                   n_qps, n_sharers, n_workers);
+}
+
+static void keep_why(isthmus_tr *tr, const struct ib_port *port)
+{
+    const char *why = tr->services->fail_text(tr->services->core);
+    snprintf(tr->why_no_adapter, sizeof tr->why_no_adapter, "%s: %.110s", port->name,
+             strncmp(why, "ib: ", 4) == 0 ? why + 4 : why);
+    ib_adapter_close(tr->adapter);
+    tr->adapter = NULL;
+}
+
 /* Without an adapter the transport works but for these atomics, and reach() reports that: the core decides whether the
  * job can start. */
 isthmus_status ib_rc_open(isthmus_tr *tr)
@@ -70,10 +94,8 @@ isthmus_status ib_rc_open(isthmus_tr *tr)
         return ISTHMUS_OK;
     }
     struct ib_qp_settings settings = settings_of(tr, port);
-    if (ib_adapter_open(s, port, &settings, &tr->adapter) != ISTHMUS_OK) {
-        const char *why = s->fail_text(s->core);
-        snprintf(tr->why_no_adapter, sizeof tr->why_no_adapter, "%s: %.120s", port->name,
-                 strncmp(why, "ib: ", 4) == 0 ? why + 4 : why);
+    if (ib_adapter_open(s, port, &settings, &tr->adapter) != ISTHMUS_OK || share_qps(tr) != ISTHMUS_OK) {
+        keep_why(tr, port);
         return ISTHMUS_OK;
     }
     bool pins = tr->is_on_demand && !ib_adapter_has_on_demand(tr->adapter);

@@ -42,6 +42,7 @@ struct ib_adapter {
     struct ib_qp_settings settings;
     uint8_t gid[16];
     bool has_on_demand;
+    uint32_t n_qps; /* created so far */
 };
 
 struct ib_mr {
@@ -131,6 +132,7 @@ static bool has_atomics_on_demand(const struct ib_adapter *adapter)
 }
 
 bool ib_adapter_has_on_demand(const struct ib_adapter *adapter) { return adapter->has_on_demand; }
+uint32_t ib_adapter_max_qps(const struct ib_adapter *adapter) { return (uint32_t)adapter->device.max_qp; }
 
 /* UCX's rule: of the partitions that the settings allow, the first with full membership. Two limited members of a
  * partition do not reach each other, and a port's first P_Key often is the limited one of the default partition. */
@@ -332,8 +334,9 @@ isthmus_status ib_qp_create(struct ib_adapter *adapter, struct ib_cq *cq, struct
         ib_qp_destroy(qp);
         return status;
     }
-    /* 24 bits that differ between queue pairs, so that this one drops packets of an earlier one. */
-    qp->psn = qp->ibv->qp_num * 2654435761u >> 8;
+    /* 24 bits that differ between queue pairs, also of one number, so that this one drops packets of an earlier one. */
+    uint32_t n_before = __atomic_fetch_add(&adapter->n_qps, 1, __ATOMIC_RELAXED);
+    qp->psn = (qp->ibv->qp_num + (n_before << 20)) * 2654435761u >> 8;
     *out = qp;
     return ISTHMUS_OK;
 }
@@ -480,6 +483,7 @@ isthmus_status ib_adapter_open(const struct isthmus_services *services, const st
 void ib_adapter_close(struct ib_adapter *adapter) { (void)adapter; }
 
 bool ib_adapter_has_on_demand(const struct ib_adapter *adapter) { return (void)adapter, false; }
+uint32_t ib_adapter_max_qps(const struct ib_adapter *adapter) { return (void)adapter, 0; }
 
 isthmus_status ib_mr_create(struct ib_adapter *adapter, void *addr, uint64_t length_bytes, bool is_on_demand,
                             struct ib_mr **out, uint32_t *rkey)

@@ -34,6 +34,7 @@ struct ib_qp_address {
 isthmus_status ib_adapter_open(const struct isthmus_services *services, const struct ib_port *port,
                                const struct ib_qp_settings *settings, struct ib_adapter **out);
 void ib_adapter_close(struct ib_adapter *adapter);               /* after all objects below */
+uint32_t ib_adapter_max_qps(const struct ib_adapter *adapter);   /* of all processes */
 bool ib_adapter_has_on_demand(const struct ib_adapter *adapter); /* atomics on memory that is registered so */
 
 /* Registers the aligned words that the range touches; on demand where that is asked for and the adapter can. */

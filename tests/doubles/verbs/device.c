@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -159,6 +160,23 @@ int adapter_host(void)
     fclose(file);
     folder_unlock(fd);
     return host;
+}
+
+int *queue_pairs_of(int adapter)
+{
+    static int *counts;
+    char path[96];
+    if (counts != NULL) return &counts[adapter];
+    snprintf(path, sizeof path, "%s/queue_pairs.%d", folder_of_sockets(), adapter_host());
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    size_t n_bytes = MOST_ADAPTERS * sizeof *counts;
+    void *mapped = fd < 0 || ftruncate(fd, (off_t)n_bytes) != 0
+                       ? MAP_FAILED
+                       : mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (mapped == MAP_FAILED) break_rule("VERBS_DOUBLE_FOLDER", "%s: %s", path, strerror(errno));
+    close(fd);
+    counts = mapped;
+    return &counts[adapter];
 }
 
 uint16_t lid_of(int host, int adapter) { return (uint16_t)(1 + host * MOST_ADAPTERS + adapter); }

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 struct queue_pair *queue_pairs[QPS_OF_A_PROCESS];
-static int n_queue_pairs;
 
 int post_send(struct ibv_qp *verbs, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 
@@ -236,7 +235,8 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 {
     struct queue_pair *qp = NULL;
     pthread_mutex_lock(&verbs_lock);
-    int at = n_queue_pairs < settings.max_qp ? free_number() : -1;
+    int *n = queue_pairs_of(((struct context *)pd->context)->adapter->number);
+    int at = __atomic_load_n(n, __ATOMIC_RELAXED) < settings.max_qp ? free_number() : -1;
     bool is_connected = init->qp_type == IBV_QPT_RC && !settings.is_unspecified;
     if (at >= 0 && (is_connected || init->qp_type == IBV_QPT_UD)) {
         qp = calloc(1, sizeof *qp);
@@ -258,7 +258,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
         qp->arrived_last = &qp->arrived;
         queue_init(&qp->receives, init->cap.max_recv_wr);
         queue_pairs[at] = qp;
-        n_queue_pairs++;
+        (void)__atomic_fetch_add(n, 1, __ATOMIC_RELAXED);
     }
     pthread_mutex_unlock(&verbs_lock);
     if (qp == NULL) errno = at < 0 ? ENOMEM : EOPNOTSUPP;
@@ -288,7 +288,7 @@ int ibv_destroy_qp(struct ibv_qp *verbs)
     forget_completions(verbs->send_cq, verbs->qp_num);
     forget_completions(verbs->recv_cq, verbs->qp_num);
     queue_pairs[verbs->qp_num % QPS_OF_A_PROCESS] = NULL;
-    n_queue_pairs--;
+    (void)__atomic_fetch_sub(queue_pairs_of(qp->context->adapter->number), 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&verbs_lock);
     free(qp);
     return 0;

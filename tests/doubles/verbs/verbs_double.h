@@ -24,7 +24,8 @@
  *   name=NAME      of the adapters, before their numbers; hca_
  *   vendor=N       0x8086; part=N: 0x1592
  *   atomics=WHICH  none, adapter (atomic among those of adapters only) or system (also with processors); adapter
- *   max_mr=N       max_qp=N
+ *   max_mr=N       of a process
+ *   max_qp=N       of an adapter, for all processes of its host
  *   seed=N         of all that is drawn
  * A caller that breaks a rule ends, with the rule's name. */
 #ifndef TESTS_DOUBLES_VERBS_DOUBLE_H
@@ -178,6 +179,7 @@ uint16_t pkey_at(int index); /* 0: no entry */
 int query_device_ex(struct ibv_context *verbs, const struct ibv_query_device_ex_input *input,
                     struct ibv_device_attr_ex *out, size_t out_bytes);
 const char *folder_of_sockets(void);
+int *queue_pairs_of(int adapter); /* how many this host's processes have there; atomically */
 int folder_lock(void);
 void folder_unlock(int fd);
 
