@@ -62,6 +62,8 @@ static void read_word(const char *word)
         settings.is_unspecified = true;
     else if (IS("vlans"))
         settings.has_vlans = true;
+    else if (IS("subnets"))
+        settings.has_subnets = true;
     else if (IS("partitions"))
         settings.has_partitions = true;
     else if (IS("odp"))
@@ -206,7 +208,8 @@ union ibv_gid gid_of(int host, int adapter, int index)
         return gid;
     }
     gid.raw[0] = kind == 'l' ? 0xfe : 0xfd;
-    gid.raw[1] = kind == 'l' ? 0x80 : 0x80;
+    gid.raw[1] = 0x80;
+    gid.raw[7] = settings.has_subnets ? (uint8_t)adapter : 0;
     gid.raw[8] = 2;
     gid.raw[12] = vlan;
     gid.raw[13] = (uint8_t)host;

@@ -389,10 +389,10 @@ static void check_step(const struct ibv_qp *verbs, enum ibv_qp_state to)
 
 static bool find_peer(const struct queue_pair *qp, const struct ibv_ah_attr *ah, struct place *out)
 {
-    (void)qp;
     if (ah->is_global && settings.is_ethernet) return find_gid(&ah->grh.dgid, out);
     *out = (struct place){(ah->dlid - 1) / MOST_ADAPTERS, (ah->dlid - 1) % MOST_ADAPTERS, 0};
-    return ah->dlid > 0;
+    bool is_near = !settings.has_subnets || ah->is_global || out->adapter == qp->context->adapter->number;
+    return ah->dlid > 0 && is_near;
 }
 
 static void connect_peer(struct queue_pair *qp)

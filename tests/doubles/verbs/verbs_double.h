@@ -16,6 +16,7 @@
  *   ethernet       ports are RoCE: a table of GIDs in place of LIDs
  *   unspecified    ports are of no link that has a name, and there are no connected queue pairs, as on EFA
  *   vlans          the table has 16 GIDs, of VLANs too: 10.80.9.x at index 10 is of VLAN 9
+ *   subnets        of InfiniBand: one for each number of adapters; packets need a global route from one to another
  *   partitions     P_Keys are 0x7fff, which is a limited member, and 0x8123
  *   odp            memory can be registered on demand, and is not locked then; odp=no_atomics: but not for atomics
  *   memlock        registrations count against RLIMIT_MEMLOCK, for root too; memlock=KIB: against that number
@@ -41,8 +42,8 @@
 enum { MOST_ADAPTERS = 16, MOST_GIDS = 16, QPS_OF_A_PROCESS = 4096, CHUNK_BYTES = 64 << 10, PACKET_BYTES = 4096 };
 
 struct settings {
-    bool unordered, relaxed, late, is_ethernet, is_unspecified, has_vlans, has_partitions, counts_memlock, has_odp,
-        has_odp_atomics;
+    bool unordered, relaxed, late, is_ethernet, is_unspecified, has_vlans, has_subnets, has_partitions, counts_memlock,
+        has_odp, has_odp_atomics;
     int n_adapters, down, max_mr, max_qp;
     unsigned vendor, part;
     enum ibv_atomic_cap atomics;
