@@ -202,7 +202,6 @@ struct ib_net {
     const char *request; /* ISTHMUS_HCA; NULL: not set */
     uint32_t n_active, n_sharers;
     uint32_t most_rails, n_rails; /* ports that it may have, and has */
-    bool is_rails_usual;          /* ISTHMUS_IB_RAILS is not set */
     int32_t gid_index;            /* -1: UCX chooses */
     int32_t mine;                 /* index of its own port; -1: none, or UCX_NET_DEVICES decides */
     struct ib_origin origin;      /* of this PE, where ports are shared */

@@ -55,14 +55,6 @@ static void write_why_own(struct ib_text *out, const struct ib_net *net)
     ib_distance_describe(out, net->distances[net->mine], &net->origin);
 }
 
-static void write_too_many(struct ib_text *out, const struct ib_net *net)
-{
-    if (net->is_rails_usual && net->most_rails == 1)
-        ib_text_add(out, "UCX %s puts and gets over one port; ISTHMUS_IB_RAILS allows more", ib_ucp_version());
-    else
-        ib_text_add(out, "this PE has %u already (ISTHMUS_IB_RAILS)", net->n_rails);
-}
-
 /* Of a port that is among the selected ones. */
 static void write_why_use(struct ib_text *out, const struct ib_net *net, uint32_t index)
 {
@@ -78,7 +70,7 @@ static void write_why_use(struct ib_text *out, const struct ib_net *net, uint32_
         ib_text_add(out, "farther than %s, ", own);
         ib_distance_describe(out, net->distances[index], &net->origin);
         break;
-    case IB_USE_TOO_MANY: write_too_many(out, net); break;
+    case IB_USE_TOO_MANY: ib_text_add(out, "this PE has %u already (ISTHMUS_IB_RAILS)", net->n_rails); break;
     case IB_USE_NOT_DEALT: ib_text_add(out, "ISTHMUS_HCA deals it to no PE"); break;
     case IB_USE_OTHER_GID: ib_text_add(out, "it has no fitting address at GID %d", net->gid_index); break;
     case IB_USE_NOT_SELECTED: ib_text_add(out, "not selected"); break;

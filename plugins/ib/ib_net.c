@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RAILS_USUAL = 2, RAILS_SINCE_MINOR = 14 }; /* UCX 1.13 puts and gets over one port only */
+enum { RAILS_SINCE_MINOR = 14 }; /* UCX 1.13 puts and gets over one port only */
 
 bool ib_net_user_decides(void) { return ib_ucp_is_set("UCX_NET_DEVICES"); }
 
@@ -171,9 +171,7 @@ isthmus_status ib_net_open(isthmus_tr *tr)
     net->request = text_of(s, "HCA");
     ib_ports_read(sysfs, &net->ports);
     for (uint32_t i = 0; i < net->ports.n; i++) net->n_active += net->ports.list[i].is_active;
-    uint32_t usual = ib_ucp_is_at_least(1, RAILS_SINCE_MINOR) ? RAILS_USUAL : 1;
-    net->is_rails_usual = tr->settings.n_rails == 0;
-    net->most_rails = net->is_rails_usual ? usual : tr->settings.n_rails;
+    net->most_rails = tr->settings.n_rails;
     isthmus_status status = ib_select(s, &net->ports, net->request, &net->selection);
     if (status != ISTHMUS_OK || net->selection.n == 0 || ib_net_user_decides()) return status;
     return choose(tr);

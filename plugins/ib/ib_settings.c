@@ -43,7 +43,7 @@ static isthmus_status read_number(const struct isthmus_services *s, const char *
 
 isthmus_status ib_settings_read(const struct isthmus_services *services, struct ib_settings *out)
 {
-    *out = (struct ib_settings){USUAL_TIMEOUT_S, USUAL_PEERS, usual_workers(services), 0};
+    *out = (struct ib_settings){USUAL_TIMEOUT_S, USUAL_PEERS, usual_workers(services), 1};
     isthmus_status status = read_number(services, "TIMEOUT", MOST_TIMEOUT_S, &out->timeout_s);
     if (status == ISTHMUS_OK) status = read_number(services, "PEERS", INT32_MAX, &out->n_peers);
     if (status == ISTHMUS_OK) status = read_number(services, "WORKERS", IB_MAX_WORKERS, &out->n_workers);

@@ -8,7 +8,7 @@ struct ib_settings {
     uint32_t timeout_s; /* ISTHMUS_IB_TIMEOUT */
     uint32_t n_peers;   /* ISTHMUS_IB_PEERS: how many a PE is expected to talk to */
     uint32_t n_workers; /* ISTHMUS_IB_WORKERS: at most so many in this PE */
-    uint32_t n_rails;   /* ISTHMUS_IB_RAILS: ports of this PE, at most; 0: not set */
+    uint32_t n_rails;   /* ISTHMUS_IB_RAILS: ports of this PE, at most */
 };
 
 enum { IB_MAX_WORKERS = 16, IB_USUAL_WORKERS = 4, IB_MAX_RAILS = 16 };

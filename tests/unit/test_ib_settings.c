@@ -23,9 +23,9 @@ static void a_number_is_taken(void **state)
     assert_int_equal(settings.timeout_s, 1);
     assert_int_equal(read_with("PEERS", "2147483647", &settings), ISTHMUS_OK);
     assert_int_equal(settings.n_peers, 2147483647);
-    assert_int_equal(settings.n_rails, 0);
+    assert_int_equal(settings.n_rails, 1);
     assert_int_equal(read_with("RAILS", "", &settings), ISTHMUS_OK);
-    assert_int_equal(settings.n_rails, 0);
+    assert_int_equal(settings.n_rails, 1);
     assert_int_equal(read_with("RAILS", "16", &settings), ISTHMUS_OK);
     assert_int_equal(settings.n_rails, 16);
 }
