@@ -68,6 +68,10 @@ struct ist_uid_patience {
     uint64_t reply_s, start_s;
 };
 
+/* uid_server.c: a socket that listens at the id's addresses and does not block. With port 0 the system chooses one,
+ * which is stored in *uid. */
+isthmus_status ist_uid_listen(struct ist_uid *uid, int *out);
+
 /* uid_server.c: starts to serve. With port 0 the system chooses one, which is stored in *uid. */
 isthmus_status ist_uid_server_start(struct ist_uid *uid, const struct ist_uid_patience *patience);
 

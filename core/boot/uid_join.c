@@ -98,7 +98,7 @@ static socklen_t inside_address(const struct ist_uid *uid, struct sockaddr_stora
     return length;
 }
 
-static int try_addresses(const struct ist_uid *uid, const struct isthmus_host_id *here, int64_t deadline_ms)
+int ist_uid_reach(const struct ist_uid *uid, const struct isthmus_host_id *here, int64_t deadline_ms)
 {
     struct sockaddr_storage address;
     int fd = -1;
@@ -128,10 +128,10 @@ static bool is_short_here(void) { return errno == EMFILE || errno == ENFILE || e
 static isthmus_status reach_root(const struct ist_uid_seat *seat, int64_t deadline_ms, int *out_fd)
 {
     const struct ist_uid *uid = &seat->uid;
-    int fd = try_addresses(uid, &seat->here, earlier(deadline_ms, reply_deadline_ms(seat)));
+    int fd = ist_uid_reach(uid, &seat->here, earlier(deadline_ms, reply_deadline_ms(seat)));
     while (fd < 0 && uid->is_session && !is_short_here() && ist_uid_now_ms() < deadline_ms) {
         (void)poll(NULL, 0, RETRY_MS);
-        fd = try_addresses(uid, &seat->here, earlier(deadline_ms, reply_deadline_ms(seat)));
+        fd = ist_uid_reach(uid, &seat->here, earlier(deadline_ms, reply_deadline_ms(seat)));
     }
     *out_fd = fd;
     if (fd >= 0) return ISTHMUS_OK;

@@ -99,25 +99,25 @@ static isthmus_status fail_call(const char *call)
     return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "cannot start the unique id's server: %s", call);
 }
 
-static isthmus_status open_listener(struct ist_uid_server *server)
+isthmus_status ist_uid_listen(struct ist_uid *uid, int *out)
 {
     char place[80];
     struct sockaddr_storage address;
-    socklen_t length = ist_uid_sockaddr(&server->uid, 0, &address);
+    socklen_t length = ist_uid_sockaddr(uid, 0, &address);
     int one = 1;
-    ist_uid_describe(&server->uid, place, sizeof place);
-    server->listener = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (server->listener < 0) return fail_call("socket");
-    if (server->uid.is_session != 1) { /* peers use any address of the id, PEs of this host the loopback interface */
+    ist_uid_describe(uid, place, sizeof place);
+    *out = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (*out < 0) return fail_call("socket");
+    if (uid->is_session != 1) { /* peers use any address of the id, PEs of this host the loopback interface */
         if (address.ss_family == AF_INET) ((struct sockaddr_in *)&address)->sin_addr.s_addr = htonl(INADDR_ANY);
         if (address.ss_family == AF_INET6) ((struct sockaddr_in6 *)&address)->sin6_addr = in6addr_any;
     }
-    setsockopt(server->listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (bind(server->listener, (struct sockaddr *)&address, length) != 0 || listen(server->listener, BACKLOG) != 0)
+    setsockopt(*out, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (bind(*out, (struct sockaddr *)&address, length) != 0 || listen(*out, BACKLOG) != 0)
         return ist_fail_errno(ISTHMUS_ERR_IO, "cannot start the unique id's server: bind and listen at %s", place);
-    if (getsockname(server->listener, (struct sockaddr *)&address, &length) != 0)
+    if (getsockname(*out, (struct sockaddr *)&address, &length) != 0)
         return ist_fail_errno(ISTHMUS_ERR_IO, "cannot start the unique id's server: getsockname");
-    memcpy(server->uid.port, &((struct sockaddr_in *)&address)->sin_port, sizeof server->uid.port);
+    memcpy(uid->port, &((struct sockaddr_in *)&address)->sin_port, sizeof uid->port);
     return ISTHMUS_OK;
 }
 
@@ -178,7 +178,7 @@ isthmus_status ist_uid_server_start(struct ist_uid *uid, const struct ist_uid_pa
 {
     struct ist_uid_server *server = server_new(uid, patience);
     if (server == NULL) return ISTHMUS_ERR_NO_MEMORY;
-    isthmus_status status = open_listener(server);
+    isthmus_status status = ist_uid_listen(&server->uid, &server->listener);
     if (status == ISTHMUS_OK) status = open_events(server);
     if (status == ISTHMUS_OK) *uid = server->uid; /* port included */
     if (status == ISTHMUS_OK) status = start_thread(server);

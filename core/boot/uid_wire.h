@@ -131,6 +131,9 @@ struct ist_uid_way {
     bool is_own; /* the leader is this process */
 };
 
+/* Connects to whoever listens at the addresses of an id. Returns a blocking socket, or -1 with errno set. */
+int ist_uid_reach(const struct ist_uid *uid, const struct isthmus_host_id *here, int64_t deadline_ms);
+
 /* Connects, and proves the secret both ways: to the root on its host, on others to the leader, which this PE becomes if
  * it is the first one there. The next frame is a WELCOME or a failure of the job. */
 isthmus_status ist_uid_join(const struct ist_uid_seat *seat, struct ist_uid_way *out);

@@ -1,7 +1,7 @@
 #!/bin/bash
-# checker.sh CHECKER PLUGIN PLANTED PYTHON: the output of isthmus-check-transport: usage, status, JSON. What it checks:
-# planted.sh.
-checker=$1 plugin=$2 planted=$3 python=$4
+# checker.sh CHECKER PLUGIN PLANTED PYTHON ISTHMUS-RUN: the output of isthmus-check-transport: usage, status, JSON; as a
+# job. What it checks: planted.sh.
+checker=$1 plugin=$2 planted=$3 python=$4 run=$5
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 fail() {
@@ -51,5 +51,21 @@ PLANTED_BUG=hangs expect 1 "it hangs: nothing from it for 1 s; the slot it calle
     "$planted" --case open_close --timeout 1
 PLANTED_BUG=exits expect 1 "it ended with status 3" "$planted" --case open_close
 PLANTED_BUG=prints expect 1 "hello from the plugin" "$planted" --case open_close
+
+# As a job: process 1 of a case is on PE 1, and ends there as it would end here.
+expect_job() {
+    local checker=$run
+    expect "$1" "$2" -n 2 "$own" "${@:3}"
+}
+own=$checker
+expect_job 0 '1 passed, 0 failed' "$plugin" --case all_pairs
+expect_job 0 '"pes": 3' "$plugin" --case reach_is_steady --json
+expect_job 0 '1 passed, 0 failed' "$plugin" --case peer_dies
+ISTHMUS_PRETEND_HOSTS=01 expect_job 77 "loopback does not reach process 1 here" "$plugin" --case put_get
+ISTHMUS_BOOTSTRAP=alone expect_job 0 '1 passed, 0 failed' "$plugin" --case put_get
+PLANTED_BUG=fence_leaks expect_job 1 "seen      PE 1: round" "$planted" --case fence
+PLANTED_BUG=crashes expect_job 1 "it was killed by signal 11" "$planted" --case path_to_dead_peer
+PLANTED_BUG=hangs expect_job 1 "PE 1: it hangs: nothing from it for 2 s" "$planted" --case put_get --timeout 2
+PLANTED_BUG=prints expect_job 1 "hello from the plugin" "$planted" --case all_pairs
 [ -z "$(pgrep -P $$ -f "$planted")" ] || fail "processes are left"
 exit 0

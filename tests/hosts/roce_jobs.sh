@@ -85,6 +85,9 @@ job() {
       [[ $proof == any ]] || proof=some
       attempt "$kind $name" "$proof" env "$@" "$build/bin/isthmus-check-transport" "$build/lib/isthmus/ib.so" \
         --timeout $((limit_s - 10)) --case "$name" ;;
+    hosts_contract)
+      attempt "$kind $name" "$proof" mpirun --bind-to none --map-by node -np 2 env "$@" "$here/roce_jobs.sh" --pe \
+        "$build/bin/isthmus-check-transport" "$build/lib/isthmus/ib.so" --timeout $((limit_s - 10)) --case "$name" ;;
     ofi | ofi_litmus)
       local program=("$build/tests/pe/$name")
       [[ $kind != ofi_litmus ]] || program=("$build/tests/litmus/litmus" "$name" 50)
@@ -149,6 +152,6 @@ if [[ -z ${HOSTS_DIR:-} ]]; then # COMMAND of roce.sh: make the hosts first
   exit
 fi
 read -r n_passed n_failed n_skipped <<<"$ROCE_BEFORE"
-table 'hosts|pairs|local|contract|measure'
+table 'hosts|pairs|local|contract|hosts_contract|measure'
 echo "$n_passed passed, $n_failed failed, $n_skipped skipped"
 exit $((n_failed > 0))

@@ -24,6 +24,7 @@ FORMAT_OF = {"ist_fail": 1, "ist_fail_errno": 1, "ist_fail_memory": 0, "ist_misu
 FORMAT_IN = {"uid_job.c": {"fail": 1}, "boot_uid.c": {"snprintf": 2}, "fd_pass_take.c": {"refuse": 2},
              "config.c": {"snprintf": 2}, "rc_amo.c": {"snprintf": 2}, "config_file.c": {"snprintf": 2},
              "liveness.c": {"snprintf": 2}, "processes.c": {"snprintf": 2, "find": (3, 4)}, "cases.def": {"CASE": 4},
+             "remote.c": {"snprintf": 2},
              "kernel_report.c": {"snprintf": 2}}
 # What these functions add to their format string.
 ADDED = {"ist_fail_errno": "%s: %s", "ist_fail_memory": "no memory for %s"}

@@ -474,6 +474,7 @@ void ct_case_amo_mixed(struct ct_process *p)
     if (p->reach[0].atomics_domain != ISTHMUS_DOMAIN_CPU) ct_skip("%s does not execute atomics on the CPU", p->t->name);
     struct contest c = {{p, &channel, &extent, 0}, ISTHMUS_BITS64, 128, 0};
     if (!has_all(&channel, c.bits)) ct_skip("%s has no atomics of 64 bits", p->t->name);
+    if (!ct_on_one_host(p, 0, 1)) ct_skip("processes 0 and 1 are on two hosts");
     c.rounds = rounds_of(&c);
     char *mapped = map_of_owner(p, &extent);
     start_contest(&c);

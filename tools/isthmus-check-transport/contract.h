@@ -65,9 +65,12 @@ struct ct_report {
     char printed[2000]; /* by the plugin or a sanitizer; a finding, too */
 };
 
-/* Runs a case in its processes: as many as it has, or n_processes where it takes more (0: the case's own number). When
- * a process sends nothing for patience_s seconds, that is a finding, and the case ends. */
-void ct_run_case(const struct ct_case *c, const char *plugin, int n_processes, int patience_s, struct ct_report *out);
+/* Runs a case in its processes, on the PEs of the job: as many as it has, or n_processes where it takes more (0: one on
+ * each PE, if that is more). When a process sends nothing for patience_s seconds, that is a finding, and the case
+ * ends. */
+struct job;
+void ct_run_case(const struct ct_case *c, const char *plugin, const struct job *job, int n_processes, int patience_s,
+                 struct ct_report *out);
 
 /* Bytes from every process to every process; also a barrier of all. n_bytes of a process that has ended: CT_GONE. */
 struct ct_blob {
@@ -147,6 +150,7 @@ struct ct_plugin {
 
 void ct_plugin_load(const char *path, struct ct_plugin *out); /* a finding if it is no plugin */
 void ct_make_services(struct ct_process *p, struct isthmus_services *out);
+bool ct_on_one_host(const struct ct_process *p, int pe, int other);
 void ct_forget_failure(void); /* of this thread */
 const char *ct_failure_text(void);
 
@@ -178,8 +182,8 @@ struct ct_process {
     int pe, n;
     int to_parent; /* socket */
     struct ct_plugin plugin;
-    const struct isthmus_transport *t; /* &plugin.t */
-    struct isthmus_host_id host;
+    const struct isthmus_transport *t;                    /* &plugin.t */
+    struct isthmus_host_id host, hosts[CT_MAX_PROCESSES]; /* its own, and those of all */
     struct isthmus_local_pe local_pes[CT_MAX_PROCESSES];
     struct ct_longer_place {
         struct isthmus_local_place place;
@@ -321,6 +325,7 @@ uint8_t ct_pattern_byte(uint64_t seed, size_t i);
 void ct_pattern_fill(void *bytes, size_t n_bytes, uint64_t seed);
 size_t ct_pattern_check(const void *bytes, size_t n_bytes,
                         uint64_t seed); /* index of the first wrong one, or n_bytes */
-uint64_t ct_seed(void);                 /* of this run, from ISTHMUS_TEST_SEED or new; printed when a case fails */
+void ct_set_seed(uint64_t seed);
+uint64_t ct_seed(void); /* of this run, from ISTHMUS_TEST_SEED or new; printed when a case fails */
 
 #endif

@@ -77,13 +77,19 @@ static const char *service_config(void *core, const char *key)
     return getenv(name);
 }
 
-/* All processes run here, bound to nothing. */
+bool ct_on_one_host(const struct ct_process *p, int pe, int other)
+{
+    return memcmp(&p->hosts[pe], &p->hosts[other], sizeof p->hosts[pe]) == 0;
+}
+
+/* The processes on this host, bound to nothing. */
 static isthmus_status service_local_pes(void *core, const struct isthmus_local_pe **list, uint32_t *n)
 {
     struct ct_process *p = core;
-    for (int pe = 0; pe < p->n; pe++) p->local_pes[pe] = (struct isthmus_local_pe){.pe = pe, .numa_node = -1};
+    *n = 0;
+    for (int pe = 0; pe < p->n; pe++)
+        if (ct_on_one_host(p, p->pe, pe)) p->local_pes[(*n)++] = (struct isthmus_local_pe){.pe = pe, .numa_node = -1};
     *list = p->local_pes;
-    *n = (uint32_t)p->n;
     return ISTHMUS_OK;
 }
 
@@ -91,13 +97,15 @@ static isthmus_status service_local_pes(void *core, const struct isthmus_local_p
 static isthmus_status service_local_places(void *core, const struct isthmus_local_place **list, uint32_t *n)
 {
     struct ct_process *p = core;
+    *n = 0;
     for (int pe = 0; pe < p->n; pe++) {
-        p->places[pe].place = (struct isthmus_local_place){
-            .struct_size = sizeof p->places[pe], .pe = pe, .numa_node = -1, .kind = ISTHMUS_MEM_HOST};
-        memset(p->places[pe].newer, 0x5a, sizeof p->places[pe].newer);
+        if (!ct_on_one_host(p, p->pe, pe)) continue;
+        struct ct_longer_place *longer = &p->places[(*n)++];
+        longer->place = (struct isthmus_local_place){
+            .struct_size = sizeof *longer, .pe = pe, .numa_node = -1, .kind = ISTHMUS_MEM_HOST};
+        memset(longer->newer, 0x5a, sizeof longer->newer);
     }
     *list = &p->places[0].place;
-    *n = (uint32_t)p->n;
     return ISTHMUS_OK;
 }
 
@@ -116,6 +124,8 @@ static uint32_t service_peer_alive(void *core, int32_t pe)
 
 void ct_make_services(struct ct_process *p, struct isthmus_services *out)
 {
+    int n_local = 0;
+    for (int pe = 0; pe < p->n; pe++) n_local += ct_on_one_host(p, p->pe, pe);
     *out = (struct isthmus_services){
         .struct_size = sizeof *out,
         .abi_minor = ISTHMUS_ABI_MINOR,
@@ -128,7 +138,7 @@ void ct_make_services(struct ct_process *p, struct isthmus_services *out)
         .host = &p->host,
         .local_pes = service_local_pes,
         .nearest_name = service_nearest_name,
-        .n_local_pes = p->n,
+        .n_local_pes = n_local,
         .local_places = service_local_places,
         .peer_alive = service_peer_alive,
     };

@@ -11,7 +11,8 @@ enum { DEFAULT_PATIENCE_S = 60, LONGEST_PATIENCE_S = 3600 };
 
 static const char usage[] =
     "usage: isthmus-check-transport PLUGIN.so [options]\n"
-    "Does this transport plugin keep the contract of isthmus/transport.h? Starts its own PEs.\n"
+    "Does this transport plugin keep the contract of isthmus/transport.h? Starts its own PEs;\n"
+    "with a launcher, such as mpirun -n 2, on the hosts of the job.\n"
     "\n"
     "  --pes N        PEs of the cases that take any number, up to 8 (default: 2 to 4, by case)\n"
     "  --case NAME    this case only; may be given several times\n"

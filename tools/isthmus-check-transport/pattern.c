@@ -35,9 +35,12 @@ size_t ct_pattern_check(const void *bytes, size_t n_bytes, uint64_t seed)
     return n_bytes;
 }
 
+static uint64_t seed; /* made before the processes fork, so that they share it */
+
+void ct_set_seed(uint64_t value) { seed = value; }
+
 uint64_t ct_seed(void)
 {
-    static uint64_t seed; /* made before the processes fork, so that they share it */
     if (seed != 0) return seed;
     const char *text = getenv("ISTHMUS_TEST_SEED");
     struct timespec now;

@@ -3,7 +3,7 @@
  * detects a process that ends without notice, or that hangs, and no process waits for ever. What a plugin prints goes
  * to a file that must stay empty.
  * Findings stand on a board that all processes share (finding.c). */
-#include "contract.h"
+#include "processes.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -75,24 +75,6 @@ void ct_meet(struct ct_process *p)
 
 /* ---- the parent ---- */
 
-struct child {
-    pid_t pid;
-    int socket, status;     /* socket -1: it has ended, with this status of waitpid */
-    int kick_fd;            /* of its progress thread */
-    bool has_sent, was_cut; /* it was killed by the parent */
-    struct ct_blob blob;
-};
-
-struct run {
-    const struct ct_case *c;
-    const char *plugin;
-    int n, patience_s;
-    struct child children[CT_MAX_PROCESSES];
-    int printed; /* descriptor of what the processes printed */
-    struct ct_board *board;
-    struct ct_report *report;
-};
-
 /* A finding of the parent's own. */
 static void find(struct run *run, int process, const char *slot, const char *rule, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
@@ -120,17 +102,6 @@ static void slot_of_last_call(const struct run *run, int process, char *out, siz
     if (out[0] == '\0') snprintf(out, out_bytes, "%s", run->c->slot);
 }
 
-static struct isthmus_host_id host_of_this_machine(void)
-{
-    struct isthmus_host_id id = {{0}};
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
-    if (file != NULL) {
-        (void)!fread(id.bytes, 1, sizeof id.bytes, file);
-        fclose(file);
-    }
-    return id;
-}
-
 /* The standard descriptors are watched: a plugin never prints. */
 static void take_over_output(const struct run *run)
 {
@@ -140,10 +111,9 @@ static void take_over_output(const struct run *run)
 static _Noreturn void be_process(const struct run *run, int pe, int to_parent)
 {
     static struct ct_process p;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    take_over_output(run);
     ct_board_join(run->board, run->c, pe);
-    p = (struct ct_process){.pe = pe, .n = run->n, .to_parent = to_parent, .host = host_of_this_machine()};
+    p = (struct ct_process){.pe = pe, .n = run->n, .to_parent = to_parent, .host = run->hosts[pe]};
+    memcpy(p.hosts, run->hosts, sizeof p.hosts);
     p.progress.kick_fd = run->children[pe].kick_fd;
     pthread_mutex_init(&p.progress.lock, NULL);
     pthread_mutex_init(&p.cold, NULL);
@@ -156,7 +126,10 @@ static _Noreturn void be_process(const struct run *run, int pe, int to_parent)
     exit(EXIT_SUCCESS); /* so that sanitizers run their checks at exit */
 }
 
-static bool start_process(struct run *run, int pe)
+/* Of a job's PEs, the one that runs process `pe`. */
+static const struct job_place *place_of(const struct job *job, int pe) { return &job->places[pe % job->n_pes]; }
+
+bool ct_start_process(struct run *run, const struct job *job, int pe)
 {
     int pair[2];
     int kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -166,6 +139,9 @@ static bool start_process(struct run *run, int pe)
     if (pid == 0) {
         close(pair[0]);
         for (int other = 0; other < pe; other++) close(run->children[other].socket);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        take_over_output(run);
+        if (job != NULL && pe % job->n_pes != 0) ct_stand_in(run, place_of(job, pe), pe, pair[1]);
         be_process(run, pe, pair[1]);
     }
     close(pair[1]);
@@ -356,20 +332,23 @@ static double now_s(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-static void run_processes(struct run *run)
+static void run_processes(struct run *run, const struct job *job)
 {
     bool started = true;
-    for (int pe = 0; started && pe < run->n; pe++) started = start_process(run, pe);
+    for (int pe = 0; pe < CT_MAX_PROCESSES; pe++) run->hosts[pe] = place_of(job, pe)->host;
+    for (int pe = 0; started && pe < run->n; pe++) started = ct_start_process(run, job, pe);
     if (!started) find(run, -1, "none", "this machine has what the check needs", "fork: %s", strerror(errno));
     while (started && step(run)) {}
     kill_all(run);
     judge_all(run);
 }
 
-void ct_run_case(const struct ct_case *c, const char *plugin, int n_processes, int patience_s, struct ct_report *out)
+void ct_run_case(const struct ct_case *c, const char *plugin, const struct job *job, int n_processes, int patience_s,
+                 struct ct_report *out)
 {
     struct run run = {.c = c, .plugin = plugin, .n = c->n, .patience_s = patience_s, .report = out};
     double began_s = now_s();
+    if (n_processes == 0) n_processes = job->n_pes;
     if (c->takes_more && n_processes > c->n) run.n = n_processes;
     memset(out, 0, sizeof *out);
     out->n_processes = run.n;
@@ -379,7 +358,7 @@ void ct_run_case(const struct ct_case *c, const char *plugin, int n_processes, i
     run.printed = memfd_create("printed", MFD_CLOEXEC);
     run.board = ct_board_create();
     if (run.printed >= 0 && run.board != NULL)
-        run_processes(&run);
+        run_processes(&run, job);
     else
         find(&run, -1, "none", "this machine has what the check needs", "memory for the case: %s", strerror(errno));
     for (int pe = 0; pe < run.n; pe++)

@@ -109,7 +109,7 @@ void ct_describe_peer(struct ct_process *p, int pe, const void *card, size_t car
     *out = (struct isthmus_peer){
         .struct_size = sizeof *out,
         .pe = pe,
-        .host = &p->host,
+        .host = &p->hosts[pe % CT_MAX_PROCESSES],
         .host_name = "testhost",
         .card = card,
         .card_bytes = card_bytes,
