@@ -22,14 +22,16 @@ static void receive(const uint64_t *data, uint64_t round)
     shmem_uint64_wait_until(&flag, SHMEM_CMP_EQ, round);
     for (int i = 0; i < WORDS; i++)
         if (data[i] != round)
-            check_fail(__FILE__, __LINE__, "word %d is %" PRIu64 " after the flag of round %" PRIu64, i, data[i], round);
+            check_fail(__FILE__, __LINE__, "word %d is %" PRIu64 " after the flag of round %" PRIu64, i, data[i],
+                       round);
     shmem_uint64_p(&ack, round, pe.left);
 }
 
 int main(void)
 {
     pe_begin();
-    uint64_t *data = (uint64_t *)shmem_calloc(WORDS, sizeof *data), *source = (uint64_t *)malloc(WORDS * sizeof *source);
+    uint64_t *data = (uint64_t *)shmem_calloc(WORDS, sizeof *data),
+             *source = (uint64_t *)malloc(WORDS * sizeof *source);
     CHECK(data != NULL && source != NULL);
     int rounds = pe_rounds(640);
     for (int round = 1; round <= rounds; round++) {
