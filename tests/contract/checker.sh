@@ -47,6 +47,10 @@ PLANTED_BUG=cuts_17 expect 1 '"result": "failed"' "$planted" --case put_get --ca
 expect_json 'd["failed"] == 1 and d["passed"] == 1'
 expect_json '[f["slot"] for c in d["cases"] for f in c["findings"]][0] == "put"'
 expect_json 'all(f["contract"] and "of 17 bytes" in f["seen"] for c in d["cases"] for f in c["findings"])'
+expect 2 "--soak is '0'; valid: 1 to 604800 seconds" --soak 0 "$plugin"
+expect 0 "1 passed, 0 failed, 0 skipped; " "$plugin" --case table --soak 1
+expect 0 '"rounds": ' "$plugin" --case table --soak 1 --json
+expect_json 'd["rounds"] > 1 and d["passed"] == 1 and len(d["cases"]) == 1'
 PLANTED_BUG=hangs expect 1 "it hangs: nothing from it for 1 s; the slot it called last is open" \
     "$planted" --case open_close --timeout 1
 PLANTED_BUG=exits expect 1 "it ended with status 3" "$planted" --case open_close
@@ -61,7 +65,7 @@ own=$checker
 expect_job 0 '1 passed, 0 failed' "$plugin" --case all_pairs
 expect_job 0 '"pes": 3' "$plugin" --case reach_is_steady --json
 expect_job 0 '1 passed, 0 failed' "$plugin" --case peer_dies
-ISTHMUS_PRETEND_HOSTS=01 expect_job 77 "loopback does not reach process 1 here" "$plugin" --case put_get
+ISTHMUS_PRETEND_HOSTS=01 expect_job 77 "the peer runs on another host" "$plugin" --case put_get
 ISTHMUS_BOOTSTRAP=alone expect_job 0 '1 passed, 0 failed' "$plugin" --case put_get
 PLANTED_BUG=fence_leaks expect_job 1 "seen      PE 1: round" "$planted" --case fence
 PLANTED_BUG=crashes expect_job 1 "it was killed by signal 11" "$planted" --case path_to_dead_peer

@@ -14,11 +14,12 @@ while read -r bug case slot; do
         hangs | commit_leaks | never_done | arm_forgets | *_the_dead | *_waits | commit_starves) patience_s=3 ;;
         *) patience_s=60 ;;
     esac
+    case $bug in *_rarely_*) soak=(--soak 60) ;; *) soak=() ;; esac
     # These show only when PEs collide within some nanoseconds, which a busy machine may not permit.
     case $bug in torn_* | commit_leaks) tries=10 ;; *) tries=1 ;; esac
     for ((status = 0; tries > 0 && status == 0; tries--)); do
         out=$(PLANTED_BUG=$bug ISTHMUS_PLANTED_TIMEOUT=1 timeout 100 "$checker" "$plugin" --case "$case" \
-            --timeout $patience_s)
+            --timeout $patience_s "${soak[@]}")
         status=$?
     done
     [ "$status" -eq 1 ] || complain "bug $bug: case $case ends with status $status, expected 1"

@@ -38,11 +38,20 @@ static isthmus_status update(isthmus_chan *chan, isthmus_path *path, const struc
                                                            0, NULL);
 }
 
+/* Once in some 10,000 calls: in one process of 31, and there in one call. Numbers of processes follow one another. */
+static bool is_rare_call(void)
+{
+    enum { THE_CALL = 100, ONE_PROCESS_OF = 31 };
+    static int calls;
+    return ++calls == THE_CALL && getpid() / 2 % ONE_PROCESS_OF == 0;
+}
+
 static isthmus_status both(isthmus_chan *chan, isthmus_path *path, const struct isthmus_put_signal *what)
 {
-    bool leads = planted_has("signal_leads");
+    bool is_rare = planted_has("signal_rarely_leads") && is_rare_call();
+    bool leads = planted_has("signal_leads") || is_rare;
     isthmus_status status = leads ? update(chan, path, what) : put_data(chan, path, what);
-    if (leads) usleep(WINDOW_US);
+    if (leads) usleep(is_rare ? 100 * WINDOW_US : WINDOW_US);
     if (status != ISTHMUS_OK) return status;
     return leads ? put_data(chan, path, what) : update(chan, path, what);
 }
@@ -97,8 +106,8 @@ static isthmus_status late_put(isthmus_chan *chan, isthmus_path *path, const ist
 
 void planted_signal_slots(struct isthmus_data_ops *ops)
 {
-    static const char *const bugs[] = {"signal_leads", "signal_sets", "signal_here", "signal_reads_late",
-                                       "signal_torn"};
+    static const char *const bugs[] = {"signal_leads",      "signal_sets", "signal_here",
+                                       "signal_reads_late", "signal_torn", "signal_rarely_leads"};
     base_ops = *ops;
     for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++)
         if (planted_has(bugs[i])) ops->put_signal = put_signal;

@@ -5,6 +5,7 @@
 #include "report.h"
 
 #include <stdio.h>
+#include <time.h>
 
 enum { STATUS_FINDINGS = 1, STATUS_USAGE = 2, STATUS_NOTHING = 77 };
 
@@ -15,23 +16,64 @@ static int list_cases(void)
     return 0;
 }
 
+struct state {
+    const struct options *options;
+    const struct job *job;
+    struct report report;
+    bool is_done[sizeof((struct options *)0)->is_wanted / sizeof(bool)]; /* skipped, or failed: no more of it */
+};
+
+static time_t now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
 /* The first case is the table. Without a table the other cases have nothing to test. */
+static const char *first_round(struct state *s)
+{
+    static struct ct_report result;
+    for (size_t i = 0; i < ct_n_cases; i++) {
+        s->is_done[i] = s->options->has_named_cases && !s->options->is_wanted[i];
+        if (s->is_done[i]) continue;
+        ct_run_case(&ct_cases[i], s->options->plugin, s->job, s->options->n_pes, s->options->patience_s, &result);
+        report_case(&s->report, &ct_cases[i], &result);
+        s->is_done[i] = result.result != CT_PASSED;
+        if (i == 0 && result.result == CT_FAILED) return "the other cases need a table without faults: not run";
+        if (i == 0 && result.result == CT_SKIPPED) return "the plugin cannot run here: no other case was run";
+    }
+    return NULL;
+}
+
+/* With other random numbers each time. Only what fails is reported: it repeats with that seed, or needs many rounds. */
+static void more_rounds(struct state *s)
+{
+    static struct ct_report result;
+    uint64_t seeds = ct_seed();
+    time_t end_s = s->report.began_s + s->options->soak_s;
+    while (now_s() < end_s && s->report.failed == 0 && s->report.passed > 0) {
+        s->report.n_rounds++;
+        ct_set_seed(ct_random(&seeds) | 1);
+        for (size_t i = 0; i < ct_n_cases && now_s() < end_s && s->report.failed == 0; i++) {
+            if (s->is_done[i]) continue;
+            ct_run_case(&ct_cases[i], s->options->plugin, s->job, s->options->n_pes, s->options->patience_s, &result);
+            if (result.result == CT_FAILED) report_again(&s->report, &ct_cases[i], &result);
+        }
+    }
+}
+
 static int check(const struct job *job, const void *argument)
 {
-    const struct options *options = argument;
-    struct report report;
-    const char *cut_short = NULL;
-    static struct ct_report result;
-    report_begin(&report, options->plugin, options->wants_json);
-    for (size_t i = 0; i < ct_n_cases && cut_short == NULL; i++) {
-        if (options->has_named_cases && !options->is_wanted[i]) continue;
-        ct_run_case(&ct_cases[i], options->plugin, job, options->n_pes, options->patience_s, &result);
-        report_case(&report, &ct_cases[i], &result);
-        if (i == 0 && result.result == CT_FAILED) cut_short = "the other cases need a table without faults: not run";
-        if (i == 0 && result.result == CT_SKIPPED) cut_short = "the plugin cannot run here: no other case was run";
-    }
-    report_end(&report, cut_short);
-    return report.failed > 0 ? STATUS_FINDINGS : report.passed > 0 ? 0 : STATUS_NOTHING;
+    static struct state s;
+    s.options = argument;
+    s.job = job;
+    report_begin(&s.report, s.options->plugin, s.options->wants_json);
+    s.report.began_s = now_s();
+    const char *cut_short = first_round(&s);
+    if (cut_short == NULL) more_rounds(&s);
+    report_end(&s.report, cut_short);
+    return s.report.failed > 0 ? STATUS_FINDINGS : s.report.passed > 0 ? 0 : STATUS_NOTHING;
 }
 
 int main(int argc, char **argv)

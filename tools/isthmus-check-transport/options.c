@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_PATIENCE_S = 60, LONGEST_PATIENCE_S = 3600 };
+enum { DEFAULT_PATIENCE_S = 60, LONGEST_PATIENCE_S = 3600, LONGEST_SOAK_S = 7 * 24 * 3600 };
 
 static const char usage[] =
     "usage: isthmus-check-transport PLUGIN.so [options]\n"
@@ -17,6 +17,7 @@ static const char usage[] =
     "  --pes N        PEs of the cases that take any number, up to 8 (default: 2 to 4, by case)\n"
     "  --case NAME    this case only; may be given several times\n"
     "  --timeout S    how long a PE may be silent before it counts as hanging (default: 60)\n"
+    "  --soak S       repeat the cases with other random numbers for S seconds, or until one fails\n"
     "  --json         one JSON document instead of text\n"
     "  --list         print the cases, and what each needs\n"
     "  -h, --help     this text\n"
@@ -74,6 +75,9 @@ static enum options_result take(struct options *out, int option, const char *val
     case 't':
         out->patience_s = read_count(value, LONGEST_PATIENCE_S);
         return out->patience_s > 0 ? OPTIONS_OK : wrong("--timeout", value, "1 to 3600 seconds");
+    case 's':
+        out->soak_s = read_count(value, LONGEST_SOAK_S);
+        return out->soak_s > 0 ? OPTIONS_OK : wrong("--soak", value, "1 to 604800 seconds");
     case 'c': return want_case(out, value);
     case 'j': out->wants_json = true; return OPTIONS_OK;
     case 'l': out->wants_list = true; return OPTIONS_OK;
@@ -89,10 +93,15 @@ static enum options_result take(struct options *out, int option, const char *val
 enum options_result options_parse(int argc, char **argv, struct options *out)
 {
     static const struct option known[] = {
-        {"pes", required_argument, NULL, 'p'},     {"case", required_argument, NULL, 'c'},
-        {"timeout", required_argument, NULL, 't'}, {"json", no_argument, NULL, 'j'},
-        {"list", no_argument, NULL, 'l'},          {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},       {NULL, 0, NULL, 0},
+        {"pes", required_argument, NULL, 'p'},
+        {"case", required_argument, NULL, 'c'},
+        {"timeout", required_argument, NULL, 't'},
+        {"soak", required_argument, NULL, 's'},
+        {"json", no_argument, NULL, 'j'},
+        {"list", no_argument, NULL, 'l'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {NULL, 0, NULL, 0},
     };
     *out = (struct options){.patience_s = DEFAULT_PATIENCE_S};
     for (int option; (option = getopt_long(argc, argv, "hV", known, NULL)) != -1;) {

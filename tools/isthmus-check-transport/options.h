@@ -8,6 +8,7 @@ struct options {
     char *plugin;    /* its absolute path; owned */
     int n_pes;       /* 0: what each case has */
     int patience_s;  /* for one step of a case */
+    int soak_s;      /* repeat for as long; 0: once */
     bool wants_json; /* one document at the end instead of lines as it goes */
     bool wants_list;
     bool has_named_cases;

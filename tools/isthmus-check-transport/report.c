@@ -62,7 +62,7 @@ static void write_case(struct ist_json *json, const struct ct_case *c, const str
 
 void report_begin(struct report *report, const char *plugin, bool is_json)
 {
-    *report = (struct report){.plugin = plugin, .is_json = is_json, .json = {.out = stdout}};
+    *report = (struct report){.plugin = plugin, .is_json = is_json, .json = {.out = stdout}, .n_rounds = 1};
     if (!is_json) {
         printf("%s, with ISTHMUS_TEST_SEED=%#" PRIx64 "\n", plugin, ct_seed());
         return;
@@ -90,15 +90,24 @@ void report_case(struct report *report, const struct ct_case *c, const struct ct
         print_case(c, result);
 }
 
+void report_again(struct report *report, const struct ct_case *c, const struct ct_report *result)
+{
+    if (!report->is_json) printf("in round %d, with ISTHMUS_TEST_SEED=%#" PRIx64 "\n", report->n_rounds, ct_seed());
+    report->passed--;
+    report_case(report, c, result);
+}
+
 void report_end(struct report *report, const char *cut_short)
 {
     if (!report->is_json) {
         if (cut_short != NULL) printf("%s\n", cut_short);
-        printf("%d passed, %d failed, %d skipped\n", report->passed, report->failed, report->skipped);
+        printf("%d passed, %d failed, %d skipped", report->passed, report->failed, report->skipped);
+        printf(report->n_rounds > 1 ? "; %d rounds\n" : "\n", report->n_rounds);
         return;
     }
     ist_json_end_array(&report->json);
     ist_json_string(&report->json, "cut_short", cut_short);
+    ist_json_integer(&report->json, "rounds", report->n_rounds);
     ist_json_integer(&report->json, "passed", report->passed);
     ist_json_integer(&report->json, "failed", report->failed);
     ist_json_integer(&report->json, "skipped", report->skipped);
