@@ -406,6 +406,7 @@ void ib_refusal_keep(isthmus_tr *tr, isthmus_status code, const char *text);
 /* ib_mem.c */
 isthmus_status ib_kinds_query(isthmus_tr *tr);                /* once UCX has started: fills tr->kinds */
 const char *ib_kind_how(const isthmus_tr *tr, uint32_t kind); /* how such memory is reached; NULL: nothing to add */
+isthmus_status ib_check_locked_memory(isthmus_tr *tr);        /* before a worker is created */
 isthmus_status ib_register(isthmus_tr *tr, const struct isthmus_mem *mem, isthmus_lmem **out);
 isthmus_status ib_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *key, size_t *key_bytes,
                          isthmus_lmem **out);

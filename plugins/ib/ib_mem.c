@@ -212,6 +212,10 @@ static isthmus_lmem *lmem_create(isthmus_tr *tr, const struct isthmus_mem *mem)
     return lmem;
 }
 
+static const char raise_limit[] =
+    "raise it: ulimit -l unlimited, docker --ulimit memlock=-1, memlock in limits.conf, LimitMEMLOCK of the launcher's "
+    "service, PropagateResourceLimits of Slurm";
+
 /* When the limit of locked memory is reached, the system reports that there is no memory. For a hint in a message
  * only. */
 static bool may_be_limit(ucs_status_t why, const char *reason)
@@ -226,9 +230,37 @@ static isthmus_status fail_map(const isthmus_lmem *lmem, ucs_status_t why)
     const struct isthmus_services *s = lmem->tr->services;
     char reason[IB_REASON_TEXT_BYTES];
     ib_ucp_reason(reason);
-    return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "UCX %s cannot register %llu bytes: %s%s%s", ib_ucp_version(),
+    bool is_limit = may_be_limit(why, reason);
+    return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "UCX %s cannot register %llu bytes: %s%s%s%s", ib_ucp_version(),
                    (unsigned long long)lmem->length_bytes, ib_ucp.ucs_status_string(why), reason,
-                   may_be_limit(why, reason) ? "; locked memory is limited: raise 'ulimit -l'" : "");
+                   is_limit ? "; locked memory is limited: " : "", is_limit ? raise_limit : "");
+}
+
+/* Tried out, since a privilege may make the limit void, and a container the privilege. Over TCP (tr->wakes) nothing is
+ * pinned. UCX pins memory of its own also where it registers that of the job on demand. */
+isthmus_status ib_check_locked_memory(isthmus_tr *tr)
+{
+    enum { LEAST_BYTES = 8 << 20, ENOUGH_BYTES = 1 << 30 };
+    const struct isthmus_services *s = tr->services;
+    struct rlimit limit;
+    char reason[IB_REASON_TEXT_BYTES];
+    if (tr->wakes || getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur >= ENOUGH_BYTES) return ISTHMUS_OK;
+    void *memory = mmap(NULL, LEAST_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return ISTHMUS_OK;
+    const ucp_mem_map_params_t params = {.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH,
+                                         .address = memory,
+                                         .length = LEAST_BYTES};
+    ucp_mem_h registered;
+    ib_ucp_reason_begin();
+    ucs_status_t mapped = ib_ucp.ucp_mem_map(tr->ucp, &params, &registered);
+    ib_ucp_reason(reason);
+    if (mapped == UCS_OK) (void)ib_ucp.ucp_mem_unmap(tr->ucp, registered);
+    (void)munmap(memory, LEAST_BYTES);
+    if (mapped == UCS_OK || !may_be_limit(mapped, reason)) return ISTHMUS_OK;
+    return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY,
+                   "locked memory is limited to %llu KiB, and a worker of UCX needs more than %d KiB for its adapter; "
+                   "%s",
+                   (unsigned long long)limit.rlim_cur >> 10, LEAST_BYTES >> 10, raise_limit);
 }
 
 /* Registers memory with UCX. */

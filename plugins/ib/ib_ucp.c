@@ -106,9 +106,15 @@ static bool is_about_memory(const char *text)
 
 /* ---- the log of UCX ---- */
 
+enum { MANY_ERRORS = 100 };
 static _Thread_local char reason[IB_REASON_TEXT_BYTES - 4]; /* the first error since ib_ucp_reason_begin() */
+static _Thread_local uint32_t n_errors;                     /* since then */
 
-void ib_ucp_reason_begin(void) { reason[0] = '\0'; }
+void ib_ucp_reason_begin(void)
+{
+    reason[0] = '\0';
+    n_errors = 0;
+}
 
 void ib_ucp_reason(char out[IB_REASON_TEXT_BYTES])
 {
@@ -148,6 +154,9 @@ static ucs_log_func_rc_t take_message(const char *file, unsigned line, const cha
     if (is_ucx_to_write) return UCS_LOG_FUNC_RC_CONTINUE;
     log_services->log(log_services->core, level <= UCS_LOG_LEVEL_WARN ? ISTHMUS_LOG_INFO : ISTHMUS_LOG_TRACE,
                       "UCX: %s: %s", function, text);
+    if (level <= UCS_LOG_LEVEL_ERROR && ++n_errors == MANY_ERRORS)
+        log_services->log(log_services->core, ISTHMUS_LOG_WARN, "UCX reports one error after another; the first: %s",
+                          reason);
     return UCS_LOG_FUNC_RC_STOP;
 }
 

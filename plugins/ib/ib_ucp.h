@@ -31,7 +31,8 @@ const char *ib_ucp_file(void);
 bool ib_ucp_is_at_least(unsigned major, unsigned minor);
 
 /* While a transport is open, UCX's messages go to the log at level info: the transport itself reports failures once,
- * in its own words. With UCX_LOG_LEVEL set, UCX writes as it always does. */
+ * in its own words. After many errors there is a warning, because that call of UCX may never return. With
+ * UCX_LOG_LEVEL set, UCX writes as it always does. */
 void ib_ucp_log_to(const struct isthmus_services *services);
 void ib_ucp_log_end(void);
 

@@ -61,12 +61,13 @@ static isthmus_status watch_worker(struct ib_worker *worker)
 static isthmus_status fail_to_create(const struct isthmus_services *s, ucs_status_t why)
 {
     struct statvfs shm;
-    char room[160] = "";
+    char room[160] = "", reason[IB_REASON_TEXT_BYTES];
+    ib_ucp_reason(reason);
     if (why == UCS_ERR_NO_MEMORY && statvfs("/dev/shm", &shm) == 0)
         snprintf(room, sizeof room, "; /dev/shm, which UCX uses for its shared memory, has %llu KiB free of %llu KiB",
                  (unsigned long long)shm.f_bavail * shm.f_frsize / 1024,
                  (unsigned long long)shm.f_blocks * shm.f_frsize / 1024);
-    return s->fail(s->core, ib_ucp_code(why), "ucp_worker_create: %s%s", ib_ucp.ucs_status_string(why), room);
+    return s->fail(s->core, ib_ucp_code(why), "ucp_worker_create: %s%s%s", ib_ucp.ucs_status_string(why), reason, room);
 }
 
 isthmus_status ib_worker_create(isthmus_tr *tr, bool is_private)
@@ -84,9 +85,13 @@ isthmus_status ib_worker_create(isthmus_tr *tr, bool is_private)
         .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
         .thread_mode = UCS_THREAD_MODE_SERIALIZED,
     };
+    /* UCX's interface of datagrams repeats a registration that fails for ever. */
+    isthmus_status status = ib_check_locked_memory(tr);
+    if (status != ISTHMUS_OK) return status;
+    ib_ucp_reason_begin();
     ucs_status_t made = ib_ucp.ucp_worker_create(tr->ucp, &params, &worker->ucp);
     if (made != UCS_OK) return fail_to_create(s, made);
-    isthmus_status status = watch_worker(worker);
+    status = watch_worker(worker);
     if (status == ISTHMUS_OK && tr->stage != NULL) status = ib_device_listen(worker);
     if (status == ISTHMUS_OK) status = ib_am_open(worker);
     if (status == ISTHMUS_OK) status = ib_rc_worker_open(worker);

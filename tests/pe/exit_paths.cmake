@@ -74,7 +74,7 @@ isthmus_pe_test(r13_watchdog VARIANT init.exit3 ARGS init exit3 NP 3 LABELS no_s
 # An error is reported with its cause, in one block, and values make no lines of their own.
 if(TARGET isthmus-run AND TARGET plugin_ib AND NOT ISTHMUS_SANITIZE)
   add_test(NAME pe.r13_exit_paths.full_shm.np2.run COMMAND ${EXPECT} -s 1 -1 "^isthmus: the job cannot start"
-    -1 "^  what .*Out of memory. /dev/shm, which UCX uses for its shared memory, has 0 KiB free of 64 KiB"
+    -1 "^  what .*Out of memory .*; /dev/shm, which UCX uses for its shared memory, has 0 KiB free of 64 KiB"
     -- ${CMAKE_CURRENT_SOURCE_DIR}/full_shm.sh $<TARGET_FILE:isthmus-run> -n 2 $<TARGET_FILE:pe_r13_exit_paths> crash)
   set_tests_properties(pe.r13_exit_paths.full_shm.np2.run PROPERTIES LABELS pe TIMEOUT 120 SKIP_RETURN_CODE 77
     ENVIRONMENT "ISTHMUS_TRANSPORTS=ib;UCX_TLS=sm,tcp,self")

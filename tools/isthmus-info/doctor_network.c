@@ -126,10 +126,11 @@ static void check_locked_memory(const struct ist_transport *t, unsigned n_adapte
     else if (limit.rlim_cur == RLIM_INFINITY)
         doctor_pass(t->name, name, "no limit of locked memory");
     else
-        doctor_fault(limit.rlim_cur < LEAST_BYTES ? VERDICT_FAIL : VERDICT_DEGRADED, t->name, name,
-                     "ulimit -l unlimited, for the launcher's service too (LimitMEMLOCK=infinity)",
-                     "the limit of locked memory is %s, and each heap is registered with the adapter",
-                     human_bytes(limit.rlim_cur));
+        doctor_fault(
+            limit.rlim_cur < LEAST_BYTES ? VERDICT_FAIL : VERDICT_DEGRADED, t->name, name,
+            "ulimit -l unlimited, for the launcher's service too (LimitMEMLOCK=infinity); docker --ulimit memlock=-1",
+            "the limit of locked memory is %s, and each heap is registered with the adapter",
+            human_bytes(limit.rlim_cur));
 }
 
 /* A transport that the core could not load or open; those of devices are doctor_devices.c. */
