@@ -35,7 +35,7 @@ static void *update(void *none)
 int main(void)
 {
     int provided;
-    pe_deadline(20);
+    pe_deadline(50);
     CHECK_EQ(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided), 0);
     pe_know();
     shmem_long_p(&pids[pe.me], (long)getpid(), 0);
