@@ -48,7 +48,7 @@ struct ist_config {
     const char *transports;        /* ISTHMUS_TRANSPORTS; "" : all. Text as given, parsed by core/transport */
     const char *plugin_path;       /* ISTHMUS_PLUGIN_PATH; colon-separated folders searched before the built-in one */
     int bootstrap;                 /* ISTHMUS_BOOTSTRAP: auto pmix alone uid */
-    const char *uid_interface;     /* ISTHMUS_UID_INTERFACE; "": any but loopback */
+    const char *interface;         /* ISTHMUS_INTERFACE; "": any but loopback */
     int uid_family;                /* ISTHMUS_UID_FAMILY: AF_INET AF_INET6 */
     const char *uid_session;       /* ISTHMUS_UID_SESSION: host:port; "": none */
     const char *symmetric_objects; /* ISTHMUS_SYMMETRIC_OBJECTS: comma list of shared objects whose data is symmetric */

@@ -38,8 +38,7 @@ isthmus_status ist_uid_find_addresses(const struct ist_config *config, struct is
 {
     struct in6_addr found[IST_UID_MAX_ADDRESSES];
     size_t n;
-    isthmus_status status = ist_interfaces_find(config->uid_interface, family_of(config), found, IST_UID_MAX_ADDRESSES,
-                                                &n);
+    isthmus_status status = ist_interfaces_find(config->interface, family_of(config), found, IST_UID_MAX_ADDRESSES, &n);
     if (status != ISTHMUS_OK) return status;
     uid->n_addresses = (uint8_t)n;
     for (size_t i = 0; i < n; i++) {

@@ -289,7 +289,7 @@ static bool is_unheard(struct neighbour *n)
     if (!ist_is_initialised() || ist_progress_events() == n->n_events) return false;
     n->is_unheard = true;
     ist_warn("no heartbeat from PE %d on %s in %u s, though the network works: its loss may go unnoticed; let UDP pass "
-             "between the hosts, or name an interface in ISTHMUS_UID_INTERFACE",
+             "between the hosts, or name an interface in ISTHMUS_INTERFACE",
              n->pe, n->host_name, (unsigned)liveness.timeout_s);
     return true;
 }
@@ -423,7 +423,7 @@ isthmus_status ist_liveness_open(const ist_boot *boot, const struct ist_config *
     liveness.end_due_ns = UINT64_MAX;
     liveness.report[0] = '\0';
     liveness.by_pe = calloc((size_t)liveness.n_pes, sizeof(*liveness.by_pe));
-    isthmus_status status = liveness.by_pe != NULL ? ist_liveness_socket_open(config->uid_interface, &liveness.socket)
+    isthmus_status status = liveness.by_pe != NULL ? ist_liveness_socket_open(config->interface, &liveness.socket)
                                                    : ist_fail_memory("%d PEs", boot->n_pes);
     if (status == ISTHMUS_OK) status = start_thread();
     if (status != ISTHMUS_OK) {

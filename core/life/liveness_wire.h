@@ -51,7 +51,7 @@ struct ist_liveness_socket {
     struct ist_liveness_address address; /* of this PE */
 };
 
-/* interfaces: ISTHMUS_UID_INTERFACE. */
+/* interfaces: ISTHMUS_INTERFACE. */
 isthmus_status ist_liveness_socket_open(const char *interfaces, struct ist_liveness_socket *out);
 void ist_liveness_socket_close(struct ist_liveness_socket *s); /* accepts a closed one */
 

@@ -1,38 +1,11 @@
 /* core/topo/interfaces.c: see interfaces.h. */
 #include "core/topo/interfaces.h"
 
-#include <ifaddrs.h>
-#include <net/if.h>
+#include <isthmus/interfaces.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-
-/* The best one first. */
-enum rank { CARRIER, OF_CONTAINERS, WITHOUT_CARRIER, OWN, UNFIT };
-
-/* Returns true if the name begins with one of "eth,ib0". */
-static bool begins_with(const char *name, const char *list)
-{
-    for (size_t length; *list != '\0'; list += length, list += strspn(list, ",")) {
-        length = strcspn(list, ",");
-        if (length > 0 && strncmp(name, list, length) == 0) return true;
-    }
-    return false;
-}
-
-static enum rank rank_of(const char *names, const struct ifaddrs *interface)
-{
-    bool is_own = (interface->ifa_flags & IFF_LOOPBACK) != 0, is_chosen = names != NULL && *names != '\0';
-    if ((interface->ifa_flags & IFF_UP) == 0) return UNFIT;
-    if (is_chosen) {
-        bool excludes = *names == '^';
-        return begins_with(interface->ifa_name, names + excludes) != excludes ? CARRIER : UNFIT;
-    }
-    if (is_own) return OWN;
-    if ((interface->ifa_flags & IFF_RUNNING) == 0) return WITHOUT_CARRIER;
-    return begins_with(interface->ifa_name, "docker,br-,virbr,cni,veth") ? OF_CONTAINERS : CARRIER;
-}
 
 /* Accepts addresses of the family that need no scope. */
 static bool read_address(const struct sockaddr *address, int family, struct in6_addr *out)
@@ -48,7 +21,7 @@ static bool read_address(const struct sockaddr *address, int family, struct in6_
     return !IN6_IS_ADDR_LINKLOCAL(out);
 }
 
-static isthmus_status fail_no_interface(const char *names, int family, const struct ifaddrs *all)
+static isthmus_status fail_no_interface(const char *choice, int family, const struct ifaddrs *all)
 {
     char there[200] = "";
     size_t used = 0;
@@ -58,19 +31,19 @@ static isthmus_status fail_no_interface(const char *names, int family, const str
             used += (size_t)snprintf(there + used, sizeof there - used, " %s", at->ifa_name);
     return ist_fail(
         ISTHMUS_ERR_NO_DEVICE,
-        "no network interface fits ISTHMUS_UID_INTERFACE '%s' and ISTHMUS_UID_FAMILY %s; interfaces of that family:%s",
-        names != NULL ? names : "", family == AF_INET6 ? "AF_INET6" : "AF_INET", used > 0 ? there : " none");
+        "no network interface fits ISTHMUS_INTERFACE '%s' and ISTHMUS_UID_FAMILY %s; interfaces of that family:%s",
+        choice != NULL ? choice : "", family == AF_INET6 ? "AF_INET6" : "AF_INET", used > 0 ? there : " none");
 }
 
-isthmus_status ist_interfaces_find(const char *names, int family, struct in6_addr *out, size_t room, size_t *n)
+isthmus_status ist_interfaces_find(const char *choice, int family, struct in6_addr *out, size_t room, size_t *n)
 {
     struct ifaddrs *all;
     if (getifaddrs(&all) != 0) return ist_fail_errno(ISTHMUS_ERR_IO, "cannot list the network interfaces: getifaddrs");
     *n = 0;
-    for (enum rank rank = CARRIER; rank < UNFIT && *n == 0; rank++)
+    for (int rank = ISTHMUS_INTERFACE_USUAL; rank < ISTHMUS_INTERFACE_UNFIT && *n == 0; rank++)
         for (const struct ifaddrs *at = all; at != NULL && *n < room; at = at->ifa_next)
-            if (rank_of(names, at) == rank) *n += read_address(at->ifa_addr, family, &out[*n]);
-    isthmus_status status = *n > 0 ? ISTHMUS_OK : fail_no_interface(names, family, all);
+            if ((int)isthmus_interface_rank(choice, at) == rank) *n += read_address(at->ifa_addr, family, &out[*n]);
+    isthmus_status status = *n > 0 ? ISTHMUS_OK : fail_no_interface(choice, family, all);
     freeifaddrs(all);
     return status;
 }

@@ -327,7 +327,11 @@ struct isthmus_chan {
 
 /* ib_net.c. `configure` sets the ports in UCX's configuration, before UCX starts. */
 isthmus_status ib_net_open(isthmus_tr *tr);
-bool ib_net_user_decides(void);                /* by UCX_NET_DEVICES */
+bool ib_net_user_decides(void); /* by UCX_NET_DEVICES */
+enum { IB_IPV4_BYTES = 16 };
+/* Returns true if this host has the address to which UCX connected, as its reason says, although the peer is on another
+ * host. */
+bool ib_net_is_shared(const char *reason, const char *host_name, char address[IB_IPV4_BYTES]);
 bool ib_net_is_slow(const struct ib_net *net); /* all active ports are EFA's, or of another such link */
 void ib_net_close(struct ib_net *net);         /* takes NULL */
 isthmus_status ib_net_configure(const isthmus_tr *tr, ucp_config_t *config);

@@ -94,9 +94,14 @@ isthmus_status ib_batch_fail(const struct ib_worker *worker, struct ib_batch *ba
 static isthmus_status fail_to_connect(const isthmus_path *path, isthmus_status code, ucs_status_t why)
 {
     const struct isthmus_services *s = path->tr->services;
-    char note[IB_NOTE_BYTES], reason[IB_REASON_TEXT_BYTES];
+    char note[IB_NOTE_BYTES], reason[IB_REASON_TEXT_BYTES], address[IB_IPV4_BYTES];
     (void)ib_ucp_note(note);
     ib_ucp_latest(reason);
+    if (ib_net_is_shared(reason, path->host_name, address))
+        return s->fail(s->core, code,
+                       "no connection to PE %d on %s: it and this host have the address %s; name another network in "
+                       "ISTHMUS_INTERFACE",
+                       path->pe, path->host_name, address);
     return s->fail(s->core, code,
                    "no connection to PE %d on %s: %s%s; compare links and settings: here is %s, there %s", path->pe,
                    path->host_name, ib_ucp.ucs_status_string(why), reason, note, path->note);

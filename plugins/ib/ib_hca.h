@@ -43,6 +43,7 @@ struct ib_port {
 };
 
 struct ib_ports {
+    bool is_unknown; /* this build cannot list them */
     uint32_t n;
     struct ib_port list[IB_MAX_PORTS]; /* by name, digits as numbers: the same order on every PE */
 };

@@ -5,11 +5,11 @@
 #include "plugins/ib/ib_config.h"
 #include "plugins/ib/ib_text.h"
 
-#include <ifaddrs.h>
-#include <net/if.h>
+#include <isthmus/interfaces.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { RAILS_SINCE_MINOR = 14 }; /* UCX 1.13 puts and gets over one port only */
 
@@ -179,37 +179,76 @@ isthmus_status ib_net_open(isthmus_tr *tr)
 
 void ib_net_close(struct ib_net *net) { free(net); }
 
-/* ---- the configuration of UCX ---- */
-
-/* Interfaces are listed once for each address; of two that are alike UCX takes one. */
-static void add_interfaces(struct ib_text *out)
+bool ib_net_is_shared(const char *reason, const char *host_name, char address[IB_IPV4_BYTES])
 {
+    static const char mark[] = "dest_addr=";
+    struct sockaddr_storage to = {.ss_family = AF_INET};
     struct ifaddrs *all;
-    if (getifaddrs(&all) != 0) return;
-    for (const struct ifaddrs *i = all; i != NULL; i = i->ifa_next) {
-        bool is_up = (i->ifa_flags & IFF_UP) != 0 && (i->ifa_flags & IFF_RUNNING) != 0;
-        if (is_up && i->ifa_addr != NULL && i->ifa_addr->sa_family == AF_INET)
-            ib_text_add(out, "%s%s", out->length > 0 ? "," : "", i->ifa_name);
-    }
+    char own[IB_HOST_NAME_BYTES] = "";
+    const char *at = strstr(reason, mark);
+    if (at == NULL || gethostname(own, sizeof own - 1) != 0 || strcmp(own, host_name) == 0) return false;
+    snprintf(address, IB_IPV4_BYTES, "%.*s", (int)strspn(at + strlen(mark), "0123456789."), at + strlen(mark));
+    if (inet_pton(AF_INET, address, &((struct sockaddr_in *)&to)->sin_addr) != 1 || getifaddrs(&all) != 0) return false;
+    bool is_shared = isthmus_address_is_shared(all, (const struct sockaddr *)&to);
     freeifaddrs(all);
+    return is_shared;
 }
 
-static isthmus_status narrow(const isthmus_tr *tr, ucp_config_t *config)
+/* ---- the configuration of UCX ---- */
+
+static bool has_address(const struct ifaddrs *i)
+{
+    bool is_up = (i->ifa_flags & IFF_UP) != 0 && (i->ifa_flags & IFF_RUNNING) != 0;
+    return is_up && i->ifa_addr != NULL && i->ifa_addr->sa_family == AF_INET;
+}
+
+/* Those of the best rank, and loopback, over which UCX connects PEs of one host. Interfaces are listed once for each
+ * address; of two that are alike UCX takes one. Returns how many were left out. */
+static size_t add_interfaces(const char *choice, struct ib_text *out)
+{
+    struct ifaddrs *all;
+    enum isthmus_interface_rank best = ISTHMUS_INTERFACE_UNFIT;
+    size_t n_left_out = 0;
+    if (getifaddrs(&all) != 0) return 0;
+    for (const struct ifaddrs *i = all; i != NULL; i = i->ifa_next)
+        if (has_address(i) && isthmus_interface_rank(choice, i) < best) best = isthmus_interface_rank(choice, i);
+    for (const struct ifaddrs *i = all; i != NULL; i = i->ifa_next) {
+        if (!has_address(i)) continue;
+        enum isthmus_interface_rank rank = isthmus_interface_rank(choice, i);
+        if (rank != ISTHMUS_INTERFACE_UNFIT && (rank == best || rank == ISTHMUS_INTERFACE_LOOPBACK))
+            ib_text_add(out, "%s%s", out->length > 0 ? "," : "", i->ifa_name);
+        else
+            n_left_out++;
+    }
+    freeifaddrs(all);
+    return n_left_out;
+}
+
+/* is_choice: there are more ports than this PE takes. Otherwise UCX finds all by itself, unless an interface is to be
+ * left out: versions before 1.16 would connect to the bridges of containers. */
+static isthmus_status narrow(const isthmus_tr *tr, ucp_config_t *config, bool is_choice)
 {
     const struct isthmus_services *s = tr->services;
     const struct ib_net *net = tr->net;
+    const char *choice = text_of(s, "INTERFACE");
     char names[2048];
     struct ib_text out = {.start = names, .room = sizeof names};
     for (uint32_t i = 0; i < net->ports.n; i++)
         if (ib_net_has(net, i)) ib_text_add(&out, "%s%s", out.length > 0 ? "," : "", net->ports.list[i].name);
-    add_interfaces(&out);
+    size_t length = out.length, n_left_out = add_interfaces(choice, &out);
+    if (choice != NULL && out.length == length)
+        return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "no network interface fits ISTHMUS_INTERFACE '%s'", choice);
+    if (!is_choice && (n_left_out == 0 || net->ports.is_unknown)) return ISTHMUS_OK;
     if (out.length >= out.room)
         return s->fail(
             s->core, ISTHMUS_ERR_LIMIT,
             "the names of this host's interfaces take %zu bytes, but there is room for %zu; set UCX_NET_DEVICES",
             out.length, out.room);
-    const struct ib_config_key key = {
-        .name = "NET_DEVICES", .value = names, .why = "PEs share the adapters of a host", .is_needed = true};
+    const struct ib_config_key key = {.name = "NET_DEVICES",
+                                      .value = names,
+                                      .why = is_choice ? "PEs share the adapters of a host"
+                                                       : "the other interfaces do not connect hosts of this job",
+                                      .is_needed = true};
     return ib_config_set(s, config, &key);
 }
 
@@ -281,7 +320,7 @@ isthmus_status ib_net_configure(const isthmus_tr *tr, ucp_config_t *config)
         .why = "a GID was chosen by its address",
         .variables = {"UCX_IB_GID_INDEX"},
     };
-    isthmus_status status = is_choice && !ib_net_user_decides() ? narrow(tr, config) : ISTHMUS_OK;
+    isthmus_status status = !ib_net_user_decides() ? narrow(tr, config, is_choice) : ISTHMUS_OK;
     if (status == ISTHMUS_OK) status = set_rails(tr, config);
     if (status == ISTHMUS_OK) status = set_keepalive(tr, config);
     if (status == ISTHMUS_OK) status = ib_config_set(s, config, &software);

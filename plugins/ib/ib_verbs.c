@@ -211,7 +211,7 @@ void ib_ports_read(const char *sysfs, struct ib_ports *out)
 void ib_ports_read(const char *sysfs, struct ib_ports *out)
 {
     (void)sysfs;
-    out->n = 0;
+    *out = (struct ib_ports){.is_unknown = true};
 }
 
 #endif

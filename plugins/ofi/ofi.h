@@ -17,6 +17,7 @@
 #include <isthmus/idle.h>
 #include <isthmus/inline.h>
 #include <isthmus/transport.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
@@ -172,6 +173,7 @@ struct isthmus_path {
     char why_lost[160];
     struct ofi_peer *peer;
     char host_name[OFI_HOST_NAME_BYTES], library[OFI_LIBRARY_BYTES];
+    char shared[INET6_ADDRSTRLEN]; /* the address that a peer on another host has, and this PE too; "": none */
 
     isthmus_path *next_unacked;
     bool is_unacked; /* in that list */

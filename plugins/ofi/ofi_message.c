@@ -124,6 +124,11 @@ static isthmus_status cannot_connect(isthmus_path *path)
     const struct isthmus_services *s = path->tr->services;
     ofi_path_lose(path, "it takes no messages");
     path->has_reported = true;
+    if (path->shared[0] != '\0')
+        return s->fail(s->core, ISTHMUS_ERR_UNREACHABLE,
+                       "PE %d on %s did not reply: it and this host have the address %s; name another network in "
+                       "ISTHMUS_INTERFACE",
+                       path->pe, path->host_name, path->shared);
     return s->fail(s->core, ISTHMUS_ERR_PEER_LOST,
                    "PE %d on %s did not reply within %d s (ISTHMUS_OFI_TIMEOUT); it has libfabric %s, this PE %s",
                    path->pe, path->host_name, path->tr->timeout_s, path->library, ofi_library_version());

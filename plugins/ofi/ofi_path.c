@@ -2,6 +2,7 @@
  * message that carries this PE's, so that the peer can reply. */
 #include "ofi.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -141,6 +142,18 @@ static isthmus_status connect_path(isthmus_path *path, const struct ofi_card *ca
     return status;
 }
 
+/* Writes the address of IP that both PEs have, or "". */
+static void find_shared(const struct ofi_card *a, const struct ofi_card *b, char out[INET6_ADDRSTRLEN])
+{
+    bool is_v4 = a->address_format == FI_SOCKADDR_IN;
+    size_t at = is_v4 ? offsetof(struct sockaddr_in, sin_addr) : offsetof(struct sockaddr_in6, sin6_addr);
+    size_t n_bytes = is_v4 ? sizeof(struct in_addr) : sizeof(struct in6_addr);
+    out[0] = '\0';
+    if (!is_v4 && a->address_format != FI_SOCKADDR_IN6) return;
+    if (memcmp(a->address + at, b->address + at, n_bytes) != 0) return;
+    (void)inet_ntop(is_v4 ? AF_INET : AF_INET6, a->address + at, out, INET6_ADDRSTRLEN);
+}
+
 isthmus_status ofi_path_open(isthmus_tr *tr, const struct isthmus_peer *peer, isthmus_path **out)
 {
     const struct isthmus_services *s = tr->services;
@@ -151,6 +164,8 @@ isthmus_status ofi_path_open(isthmus_tr *tr, const struct isthmus_peer *peer, is
     *path = (isthmus_path){.tr = tr, .pe = peer->pe, .is_self = peer->pe == s->my_pe, .pid_fd = -1};
     snprintf(path->host_name, sizeof path->host_name, "%s", peer->host_name);
     snprintf(path->library, sizeof path->library, "%.*s", OFI_LIBRARY_BYTES - 1, card.library);
+    bool is_here = memcmp(peer->host->bytes, s->host->bytes, sizeof s->host->bytes) == 0;
+    if (!is_here) find_shared(&tr->card, &card, path->shared);
     isthmus_status status = ISTHMUS_OK;
     if (!path->is_self && is_gone(tr, &card, peer, &path->pid_fd))
         status = s->fail(s->core, ISTHMUS_ERR_PEER_LOST, "PE %d on %s is lost: its process has ended", peer->pe,

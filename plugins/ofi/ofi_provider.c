@@ -1,6 +1,7 @@
 /* plugins/ofi/ofi_provider.c: which provider of libfabric this PE uses, and what that provider needs and offers. */
 #include "ofi.h"
 
+#include <isthmus/interfaces.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,27 +113,57 @@ static int list(const struct wish *wish, const char *provider, struct fi_info **
     return error;
 }
 
-static bool is_loopback(const struct fi_info *info)
+/* Which of the list are wanted. */
+struct choice {
+    const char *domain, *interface; /* NULL: the user names none */
+    struct ifaddrs *interfaces;     /* of this host; NULL: none is known */
+};
+
+static bool is_at(const struct fi_info *info, const struct ifaddrs *interface)
 {
-    return info->domain_attr->name != NULL && strcmp(info->domain_attr->name, "lo") == 0;
+    uint8_t mine[16], its[16];
+    bool has_address = info->src_addr != NULL &&
+                       (info->addr_format == FI_SOCKADDR_IN || info->addr_format == FI_SOCKADDR_IN6);
+    size_t n_bytes = has_address ? isthmus_address_bytes_(info->src_addr, mine) : 0;
+    if (n_bytes == 0) return true;
+    return isthmus_address_bytes_(interface->ifa_addr, its) == n_bytes && memcmp(mine, its, n_bytes) == 0;
 }
 
-static bool is_better(const struct fi_info *a, const struct fi_info *b)
+/* Domains of software providers have the names of interfaces. An adapter's is of the usual rank. */
+static enum isthmus_interface_rank interface_rank_of(const struct choice *choice, const struct fi_info *info)
+{
+    enum isthmus_interface_rank best = ISTHMUS_INTERFACE_UNFIT;
+    bool is_interface = false;
+    for (const struct ifaddrs *i = choice->interfaces; i != NULL; i = i->ifa_next) {
+        if (info->domain_attr->name == NULL || strcmp(info->domain_attr->name, i->ifa_name) != 0) continue;
+        is_interface = true;
+        enum isthmus_interface_rank rank = isthmus_interface_rank(choice->interface, i);
+        if (is_at(info, i) && rank < best) best = rank;
+    }
+    return is_interface ? best : ISTHMUS_INTERFACE_USUAL;
+}
+
+static bool is_wanted(const struct choice *choice, const struct fi_info *info)
+{
+    const char *name = info->domain_attr->name;
+    if (choice->domain != NULL) return name != NULL && strcmp(name, choice->domain) == 0;
+    return choice->interface == NULL || interface_rank_of(choice, info) != ISTHMUS_INTERFACE_UNFIT;
+}
+
+static bool is_better(const struct choice *choice, const struct fi_info *a, const struct fi_info *b)
 {
     if (ofi_link_is_down(a) != ofi_link_is_down(b)) return ofi_link_is_down(b);
     if (rank_of(a) != rank_of(b)) return rank_of(a) < rank_of(b);
-    return is_loopback(b) && !is_loopback(a);
+    return interface_rank_of(choice, a) < interface_rank_of(choice, b);
 }
 
 /* One whose link is down comes last. Of equal rank the first one: libfabric lists faster interfaces first. One that
- * leaves the host goes before one that does not. */
-static struct fi_info *best_of(struct fi_info *all, const char *domain)
+ * leaves the host goes before a bridge of containers, and that before loopback. */
+static struct fi_info *best_of(struct fi_info *all, const struct choice *choice)
 {
     struct fi_info *best = NULL;
-    for (struct fi_info *i = all; i != NULL; i = i->next) {
-        if (domain != NULL && (i->domain_attr->name == NULL || strcmp(i->domain_attr->name, domain) != 0)) continue;
-        if (best == NULL || is_better(i, best)) best = i;
-    }
+    for (struct fi_info *i = all; i != NULL; i = i->next)
+        if (is_wanted(choice, i) && (best == NULL || is_better(choice, i, best))) best = i;
     return best;
 }
 
@@ -170,9 +201,10 @@ static const char *text_of(const struct isthmus_services *s, const char *key)
     return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
-static isthmus_status refuse(const isthmus_tr *tr, const char *provider, const char *domain, int error)
+static isthmus_status refuse(const isthmus_tr *tr, const char *provider, const struct choice *choice, int error)
 {
     const struct isthmus_services *s = tr->services;
+    const char *domain = choice->domain != NULL ? choice->domain : choice->interface;
     if (error != 0 && error != -FI_ENODATA) return ofi_fail(tr, "fi_getinfo", error);
     return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE,
                    "libfabric %s has no %s%s%s%s with endpoints that need no connection (FI_EP_RDM) and messages in "
@@ -201,7 +233,7 @@ static struct fi_info *find_with_atomics(const struct wish *wish, const struct f
     struct wish with = *wish;
     with.caps |= FI_ATOMIC;
     if (list(&with, chosen->fabric_attr->prov_name, &all) != 0) return NULL;
-    const struct fi_info *same = best_of(all, chosen->domain_attr->name);
+    const struct fi_info *same = best_of(all, &(struct choice){.domain = chosen->domain_attr->name});
     struct fi_info *copy = same != NULL && suits(same, wish) ? ofi_library.fi_dupinfo(same) : NULL;
     ofi_library.fi_freeinfo(all);
     return copy;
@@ -233,7 +265,7 @@ static bool wants_hmem(const struct isthmus_services *s)
 
 /* The adapter of that list accesses memory of devices in some form of the same provider, perhaps not in the one that
  * goes first for the host's. Software providers would copy it as this plugin does. */
-static isthmus_status take_with_hmem(isthmus_tr *tr, const char *provider, const char *domain)
+static isthmus_status take_with_hmem(isthmus_tr *tr, const char *provider, const struct choice *choice)
 {
     static const struct wish wishes[] = {{FI_MSG | FI_RMA | FI_HMEM, FI_DELIVERY_COMPLETE, 0},
                                          {FI_MSG | FI_RMA | FI_HMEM, FI_TRANSMIT_COMPLETE, FI_ORDER_RAW}};
@@ -242,7 +274,7 @@ static isthmus_status take_with_hmem(isthmus_tr *tr, const char *provider, const
     for (size_t i = 0; i < N_WISHES && tr->info == NULL && status == ISTHMUS_OK; i++) {
         struct fi_info *all = NULL;
         if (list(&wishes[i], provider, &all) != 0) continue;
-        const struct fi_info *best = best_of(all, domain);
+        const struct fi_info *best = best_of(all, choice);
         bool is_chosen = best != NULL && suits(best, &wishes[i]) && !ofi_link_is_down(best);
         if (is_chosen) status = take(tr, &wishes[i], all, best);
         ofi_library.fi_freeinfo(all);
@@ -253,14 +285,14 @@ static isthmus_status take_with_hmem(isthmus_tr *tr, const char *provider, const
 /* A provider with remote memory access goes before one for messages only; best is one whose completions follow the
  * delivery, then one whose reads show it. The provider is chosen without regard to memory of devices; what it offers
  * for that is listed afterwards, and only for a job that may have some: each list takes time. */
-isthmus_status ofi_provider_choose(isthmus_tr *tr)
+static isthmus_status choose(isthmus_tr *tr, const struct choice *choice)
 {
     static const struct wish wishes[] = {{FI_MSG | FI_RMA, FI_DELIVERY_COMPLETE, 0},
                                          {FI_MSG | FI_RMA, FI_TRANSMIT_COMPLETE, FI_ORDER_RAW},
                                          {FI_MSG, 0, 0}};
     enum { N_WISHES = sizeof wishes / sizeof *wishes };
     const struct isthmus_services *s = tr->services;
-    const char *provider = text_of(s, "PROVIDER"), *domain = text_of(s, "DOMAIN");
+    const char *provider = text_of(s, "PROVIDER");
     bool wants_rma = is_on(s, "RMA");
     isthmus_status status = ISTHMUS_OK;
     int error = 0;
@@ -270,12 +302,22 @@ isthmus_status ofi_provider_choose(isthmus_tr *tr)
         if (has_rma && !wants_rma) continue;
         error = list(&wishes[i], provider, &all);
         if (error != 0) continue;
-        const struct fi_info *best = best_of(all, domain);
+        const struct fi_info *best = best_of(all, choice);
         bool is_chosen = best != NULL && suits(best, &wishes[i]);
         if (is_chosen && has_rma && is_adapter(best) && wants_hmem(s))
-            status = take_with_hmem(tr, best->fabric_attr->prov_name, domain);
+            status = take_with_hmem(tr, best->fabric_attr->prov_name, choice);
         if (is_chosen && tr->info == NULL && status == ISTHMUS_OK) status = take(tr, &wishes[i], all, best);
         ofi_library.fi_freeinfo(all);
     }
-    return tr->info != NULL || status != ISTHMUS_OK ? status : refuse(tr, provider, domain, error);
+    return tr->info != NULL || status != ISTHMUS_OK ? status : refuse(tr, provider, choice, error);
+}
+
+isthmus_status ofi_provider_choose(isthmus_tr *tr)
+{
+    const struct isthmus_services *s = tr->services;
+    struct choice choice = {.domain = text_of(s, "DOMAIN"), .interface = text_of(s, "INTERFACE")};
+    if (getifaddrs(&choice.interfaces) != 0) choice.interfaces = NULL;
+    isthmus_status status = choose(tr, &choice);
+    if (choice.interfaces != NULL) freeifaddrs(choice.interfaces);
+    return status;
 }

@@ -62,7 +62,7 @@ static bool transports_is_all(void) { return config.transports[0] == '\0'; }
 static bool transports_is_f(void) { return strcmp(config.transports, "f") == 0; }
 static bool transports_leave_out_fabrics(void) { return strcmp(config.transports, "^ib,ofi") == 0; }
 static bool transports_leave_out_four(void) { return strcmp(config.transports, "^nvlink,ib,ofi,xelink") == 0; }
-static bool uid_interface_is_f(void) { return strcmp(config.uid_interface, "f") == 0; }
+static bool interface_is_f(void) { return strcmp(config.interface, "f") == 0; }
 static bool uid_session_is_f(void) { return strcmp(config.uid_session, "f") == 0; }
 
 static const struct alias_case {
@@ -116,8 +116,8 @@ static const struct alias_case {
     {"NVSHMEM_BOOTSTRAP=SHMEM", bootstrap_is_IST_BOOTSTRAP_AUTO},
     {"NVSHMEM_BOOTSTRAP=plugin", bootstrap_is_IST_BOOTSTRAP_AUTO},
     {"NVSHMEM_BOOTSTRAP=UID", bootstrap_is_IST_BOOTSTRAP_UID},
-    {"NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME=f", uid_interface_is_f},
-    {"ROCSHMEM_BOOTSTRAP_SOCKET_IFNAME=f", uid_interface_is_f},
+    {"NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME=f", interface_is_f},
+    {"ROCSHMEM_BOOTSTRAP_SOCKET_IFNAME=f", interface_is_f},
     {"NVSHMEM_BOOTSTRAP_UID_SOCK_FAMILY=AF_INET", uid_family_is_IST_UID_FAMILY_INET},
     {"NVSHMEM_BOOTSTRAP_UID_SOCK_FAMILY=AF_INET6", uid_family_is_IST_UID_FAMILY_INET6},
     {"NVSHMEM_BOOTSTRAP_UID_SESSION_ID=f", uid_session_is_f},

@@ -67,7 +67,7 @@ static void assert_found(const char *names, const char *wanted)
 {
     char found[400] = "", text[INET_ADDRSTRLEN];
     struct ist_uid uid = {.format = IST_UID_FORMAT};
-    struct ist_config config = {.uid_interface = names, .uid_family = IST_UID_FAMILY_INET};
+    struct ist_config config = {.interface = names, .uid_family = IST_UID_FAMILY_INET};
     assert_int_equal(ist_uid_find_addresses(&config, &uid), ISTHMUS_OK);
     for (int i = 0; i < uid.n_addresses; i++) {
         inet_ntop(AF_INET, uid.addresses[i].bytes, text, sizeof text);
@@ -112,7 +112,7 @@ static void networks_are_in_order(void **state)
 
 static void no_network_of_containers_is_offered(void **state)
 {
-    static const char *const names[] = {"docker0", "br-0a1b", "virbr0", "cni0", "veth3c"};
+    static const char *const names[] = {"docker0", "br-0a1b", "virbr0", "cni0", "lxcbr0", "veth3c"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         clear(state);
         add(names[i], "172.17.0.1", UP);
@@ -159,16 +159,29 @@ static void the_user_chooses(void **state)
     assert_found("lo", "127.0.0.1");
 }
 
+static void ranges_and_whole_numbers(void **state)
+{
+    (void)state;
+    add("eth1", "10.0.0.7", UP);
+    add("eth10", "10.9.128.7", UP);
+    assert_found("eth1", "10.0.0.7");
+    assert_found("10.9.0.0/16", "10.9.128.7");
+    assert_found("10.9.128.0/17,lo", "127.0.0.1 10.9.128.7");
+    assert_found("^10.9.0.0/17", "127.0.0.1 10.0.0.7 10.9.128.7");
+    assert_found("^10.9.128.7/32,lo", "10.0.0.7");
+    assert_found("10.0.0.7/0", "127.0.0.1 10.0.0.7 10.9.128.7");
+}
+
 static void a_choice_that_fits_none_is_an_error(void **state)
 {
     (void)state;
     struct ist_liveness_socket s;
     struct ist_uid uid;
-    struct ist_config config = {.uid_interface = "eno", .uid_family = IST_UID_FAMILY_INET};
+    struct ist_config config = {.interface = "eno", .uid_family = IST_UID_FAMILY_INET};
     add("eth0", "10.0.0.7", UP);
     assert_int_equal(ist_uid_find_addresses(&config, &uid), ISTHMUS_ERR_NO_DEVICE);
     assert_int_equal(ist_liveness_socket_open("eno", &s), ISTHMUS_ERR_NO_DEVICE);
-    assert_string_equal(ist_fail_text(), "no network interface fits ISTHMUS_UID_INTERFACE 'eno' and ISTHMUS_UID_FAMILY "
+    assert_string_equal(ist_fail_text(), "no network interface fits ISTHMUS_INTERFACE 'eno' and ISTHMUS_UID_FAMILY "
                                          "AF_INET; interfaces of that family: lo eth0");
 }
 
@@ -194,6 +207,7 @@ int main(void)
         cmocka_unit_test_setup(a_bridge_is_better_than_nothing, clear),
         cmocka_unit_test_setup(loopback_is_the_last, clear),
         cmocka_unit_test_setup(the_user_chooses, clear),
+        cmocka_unit_test_setup(ranges_and_whole_numbers, clear),
         cmocka_unit_test_setup(a_choice_that_fits_none_is_an_error, clear),
         cmocka_unit_test_setup(heartbeats_need_no_list, clear),
     };

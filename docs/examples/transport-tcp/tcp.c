@@ -2,9 +2,7 @@
 #include "tcp.h"
 
 #include <errno.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netinet/in.h>
+#include <isthmus/interfaces.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -23,12 +21,11 @@ uint64_t tcp_checksum(const void *bytes, size_t n_bytes) /* FNV-1a */
 static void collect_addresses(const struct isthmus_services *s, struct tcp_card *card)
 {
     struct ifaddrs *all = NULL;
-    const char *interface = s->config(s->core, "INTERFACE");
+    const char *choice = s->config(s->core, "INTERFACE");
     if (getifaddrs(&all) != 0) return;
     for (const struct ifaddrs *a = all; a != NULL && card->n_addresses < TCP_MAX_ADDRESSES; a = a->ifa_next) {
         if (a->ifa_addr == NULL || a->ifa_addr->sa_family != AF_INET) continue;
-        if ((a->ifa_flags & IFF_UP) == 0 || (a->ifa_flags & IFF_LOOPBACK) != 0) continue;
-        if (interface != NULL && strcmp(interface, a->ifa_name) != 0) continue;
+        if (isthmus_interface_rank(choice, a) != ISTHMUS_INTERFACE_USUAL) continue;
         struct sockaddr_in address;
         memcpy(&address, a->ifa_addr, sizeof address);
         card->addresses[card->n_addresses++] = address.sin_addr.s_addr;
