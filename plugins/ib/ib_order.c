@@ -36,7 +36,7 @@ static const char *find_unordered(const struct ib_net *net)
 static bool prefers_relaxed_processor(void)
 {
 #ifdef __x86_64__
-    unsigned a, b, c, d;
+    unsigned a, b = 0, c = 0, d = 0;
     return __get_cpuid(0, &a, &b, &c, &d) != 0 && b == signature_AMD_ebx && c == signature_AMD_ecx &&
            d == signature_AMD_edx;
 #else
