@@ -86,6 +86,7 @@ job() {
       attempt "$kind $name" "$proof" env "$@" "$build/bin/isthmus-check-transport" "$build/lib/isthmus/ib.so" \
         --timeout $((limit_s - 10)) --case "$name" ;;
     hosts_contract)
+      [[ $proof == any ]] || proof=some # in some cases one of both writes
       attempt "$kind $name" "$proof" mpirun --bind-to none --map-by node -np 2 env "$@" "$here/roce_jobs.sh" --pe \
         "$build/bin/isthmus-check-transport" "$build/lib/isthmus/ib.so" --timeout $((limit_s - 10)) --case "$name" ;;
     ofi | ofi_litmus)
