@@ -131,7 +131,7 @@ struct ist_uid_way {
     bool is_own; /* the leader is this process */
 };
 
-/* Connects to whoever listens at the addresses of an id. Returns a blocking socket, or -1 with errno set. */
+/* Connects to the server at the addresses of an id. Returns a blocking socket, or -1 with errno set. */
 int ist_uid_reach(const struct ist_uid *uid, const struct isthmus_host_id *here, int64_t deadline_ms);
 
 /* Connects, and proves the secret both ways: to the root on its host, on others to the leader, which this PE becomes if

@@ -27,7 +27,7 @@ struct ib_notes {
 
 /* Returns false if some of these bytes are not mapped for reading. Fills in one of their mappings that cannot be
  * written. */
-static bool look_up(uintptr_t first, uintptr_t end, struct note *out)
+static bool is_readable(uintptr_t first, uintptr_t end, struct note *out)
 {
     FILE *maps = fopen("/proc/thread-self/maps", "re");
     char *line = NULL;
@@ -99,7 +99,7 @@ void ib_put_again(const struct ib_target *at, const void *source, size_t length_
     uintptr_t first = (uintptr_t)source;
     struct note note = {0};
     char reason[IB_REASON_TEXT_BYTES];
-    if (!look_up(first, first + length_bytes, &note)) {
+    if (!is_readable(first, first + length_bytes, &note)) {
         fail_unmapped(worker->tr, source, length_bytes, batch);
         return;
     }

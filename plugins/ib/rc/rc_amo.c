@@ -232,9 +232,9 @@ static void disconnect(struct ib_ep *ep)
     forget_qp(ep);
 }
 
-/* The adapter has a number of queue pairs for all PEs and workers of the host. Beyond this worker's share, the one that
- * was not used for longest is given up, and comes back with the next atomic to that peer. One that nobody has used yet
- * stays: else threads could take each other's for ever. */
+/* The adapter has a number of queue pairs for all PEs and workers of the host. Beyond its share, a worker
+ * destroys its least recently used queue pair; the next atomic to that peer makes a new one. A queue pair without a
+ * request so far stays: otherwise threads could destroy each other's for ever. */
 static void make_room(struct ib_worker *worker)
 {
     struct ib_ep *oldest = NULL;

@@ -205,7 +205,7 @@ void take_reply(struct queue_pair *qp, const struct frame *frame, const void *by
 
 /* ---- wire.c ---- */
 int wire_start(void);                           /* 0, or an error number */
-struct link *wire_link(int host, uint32_t qpn); /* NULL: nobody is there */
+struct link *wire_link(int host, uint32_t qpn); /* NULL: no process there has that queue pair */
 bool wire_is_full(const struct link *link);
 void wire_send(struct link *link, const struct frame *frame, const void *bytes);
 void wire_kick(void);
