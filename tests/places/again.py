@@ -15,7 +15,7 @@ in any order as they arrive, or after their acknowledgement) or HxN (H hosts wit
 tests/hosts/hosts.sh; PEs of one host reach one another by load and store, the others through ib, in HxN-ofi through
 ofi, in HxN-verbs and so on over that double).
 What runs is read from ctest: every test that starts PEs, with another launcher or environment and as many PEs as the
-place has. left_out.table names those that make no sense there, and why.
+place has; with another UCX and over the double of libibverbs the cases of the contract too. left_out.table names those that make no sense there, and why.
 Logs of what fails lie in BUILD/tests/places.
 """
 
@@ -38,6 +38,9 @@ import unequal
 import wheels
 
 SUBJECTS = re.compile(r"^(pe|rows|litmus|differential|examples)\.")
+# The cases of the checker on ib: they run where what it stands on is another one
+CONTRACT = re.compile(r"^contract\.ib\.")
+CONTRACT_PLACES = ("ucx-", "verbs")
 COUNT = re.compile(r"\.np(\d+)(\.run|\.mpirun)?$")
 SKIPPED = 77
 LIMIT_S = 600  # of a job that hangs; the others are not timed, and a network on a busy machine is slow
@@ -128,6 +131,8 @@ class Test:
                 self.before = [word for word in command[:at] if Path(word).name != "own_folder.sh"]
                 self.n, self.program = int(command[end]), command[end + 1 :]
                 break
+        if CONTRACT.match(self.name):  # on one host the checker starts its processes itself
+            self.before, self.n, self.program = [], int(values.get("PROCESSORS", 1)), command
         self.environment = shared.settings_of(values)
         self.timeout_s = values.get("TIMEOUT", 120)
         self.folder = values["WORKING_DIRECTORY"]
@@ -139,8 +144,9 @@ class Test:
         return bool(self.before) and (said or str(self.n) in self.program[1:])
 
 
-def all_tests(build):
-    tests = [Test(e, values) for e, values in shared.tests_of(shared.listed(build)) if SUBJECTS.match(e["name"])]
+def all_tests(build, has_contract=False):
+    tests = [Test(e, values) for e, values in shared.tests_of(shared.listed(build))
+             if SUBJECTS.match(e["name"]) or (has_contract and CONTRACT.match(e["name"]))]
     return [t for t in tests if t.before is not None]
 
 
@@ -180,7 +186,7 @@ def choose(tests, place, n_wanted):
 def plan(build, place, n_wanted, only):
     """What runs in the place: (test, number of PEs), and what does not: (name, reason)."""
     by_base = {}
-    for test in all_tests(build):
+    for test in all_tests(build, carrier_of(place).startswith(CONTRACT_PLACES)):
         if re.search(only, test.base):
             by_base.setdefault(test.base, []).append(test)
     runs, not_run, table = [], [], left_out(place)
@@ -211,7 +217,7 @@ def command_of(test, n, place, build):
     if place in UNEQUAL:
         settings.append(f"HOST_DOUBLE={os.environ.get('HOST_DOUBLE') or drawn(test, n)}")
     if place in ON_ONE_HOST:
-        launch = ["isthmus-run", "-n", str(n)]
+        launch = [] if CONTRACT.match(test.name) else ["isthmus-run", "-n", str(n)]
         return test.before + launch + test.program, settings + [s.format(build=build) for s in ON_ONE_HOST[place]]
     settings += [s.format(build=build) for s in BETWEEN_HOSTS[carrier_of(place)]]
     passed_on = [word for setting in settings for word in ("-x", setting)]
