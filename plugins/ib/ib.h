@@ -168,7 +168,7 @@ struct ib_ep {
     struct ib_batch connecting, flush;
     struct ib_qp *qp;              /* for atomics by the peer's adapter; NULL: not used so far */
     struct ib_batch qp_connecting; /* pending until the peer has connected its queue pair to it */
-    bool is_qp_connected, has_qp_answered;
+    bool is_qp_connected, has_qp_answered, is_qp_lent;
     uint64_t qp_used;               /* the latest use, by the count of the worker's */
     uint32_t passive_id;            /* of its counterpart, at the peer */
     uint32_t id;                    /* the index in worker->eps_by_id */
@@ -229,6 +229,7 @@ struct isthmus_tr {
     uint32_t most_qps;          /* of a worker, for atomics; more would have to be idle to be of use */
     struct ib_qp **passive_qps; /* those that serve peers, by id; NULL: a free id. Under the lock of worker 0 */
     uint32_t n_passive_ids, n_passive_qps;
+    uint32_t n_granted_qps; /* of those the ones of peers: the others serve this PE's own atomics */
     uint32_t kinds;                     /* of memory that this UCX supports: bits of 1 << ISTHMUS_MEM_ */
     char why_staged[IB_MEM_KINDS][200]; /* why memory of a kind that UCX supports is staged; "": none was */
     ucp_datatype_t am_datatype;         /* of the plugin's own messages, for all workers */

@@ -15,7 +15,7 @@
 enum {
     MAX_REQUESTS = 128, /* under way on a worker */
     POLL_AT_ONCE = 16,
-    WHY_BYTES = 164
+    WHY_BYTES = 160
 };
 
 /* What the two sides of a connection send each other. A peer that could not create its queue pair replies with qp_num 0
@@ -23,6 +23,7 @@ enum {
 struct qp_exchange {
     struct ib_qp_address qp;
     uint32_t passive_id;
+    enum { QP_KEPT, QP_LENT, QP_LATER } terms; /* of a reply. QP_LENT: until it has nothing under way */
     char why[WHY_BYTES];
 };
 _Static_assert(sizeof(struct qp_exchange) <= IB_AM_DATA_BYTES, "one message");
@@ -98,12 +99,29 @@ static isthmus_status passive_qp_create(isthmus_tr *tr, const struct ib_qp_addre
     return ISTHMUS_OK;
 }
 
-static void passive_qp_release(isthmus_tr *tr, uint32_t id)
+/* Returns false if there is none of that id. */
+static bool passive_qp_release(isthmus_tr *tr, uint32_t id)
 {
-    if (id >= tr->n_passive_ids || tr->passive_qps[id] == NULL) return;
+    if (id >= tr->n_passive_ids || tr->passive_qps[id] == NULL) return false;
     ib_qp_destroy(tr->passive_qps[id]);
     tr->passive_qps[id] = NULL;
     tr->n_passive_qps--;
+    return true;
+}
+
+/* Counterparts beyond half of this PE's part are lent, so that some always come free again; beyond the whole part a
+ * peer has to repeat its request. */
+static isthmus_status passive_qp_grant(isthmus_tr *tr, const struct ib_qp_address *peer, struct qp_exchange *out)
+{
+    uint64_t most = (uint64_t)tr->most_qps * tr->settings.n_workers;
+    if (tr->adapter != NULL && tr->n_granted_qps >= most) {
+        out->terms = QP_LATER;
+        return ISTHMUS_OK;
+    }
+    out->terms = tr->n_granted_qps >= most / 2 ? QP_LENT : QP_KEPT;
+    isthmus_status status = passive_qp_create(tr, peer, out);
+    if (status == ISTHMUS_OK) tr->n_granted_qps++;
+    return status;
 }
 
 /* On worker 0: a peer requests the counterpart of its queue pair, or releases it. */
@@ -119,12 +137,12 @@ static ucs_status_t on_qp_request(void *arg, const void *header, size_t header_b
         return UCS_OK;
     memcpy(&theirs, (const char *)data + EXCHANGE_OFFSET, sizeof theirs);
     if (theirs.qp.qp_num == 0) {
-        passive_qp_release(worker->tr, theirs.passive_id);
+        if (passive_qp_release(worker->tr, theirs.passive_id)) worker->tr->n_granted_qps--;
         return UCS_OK;
     }
     struct ib_am_message *message = ib_am_message_alloc(worker);
     if (message == NULL) return UCS_OK;
-    if (passive_qp_create(worker->tr, &theirs.qp, &mine) != ISTHMUS_OK) {
+    if (passive_qp_grant(worker->tr, &theirs.qp, &mine) != ISTHMUS_OK) {
         mine.qp.qp_num = 0;
         snprintf(mine.why, sizeof mine.why, "%s", s->fail_text(s->core));
     }
@@ -134,12 +152,23 @@ static ucs_status_t on_qp_request(void *arg, const void *header, size_t header_b
     return UCS_OK;
 }
 
+static void forget_qp(struct ib_ep *ep)
+{
+    ib_qp_destroy(ep->qp);
+    ep->qp = NULL;
+    ep->is_qp_connected = ep->has_qp_answered = false;
+    ep->worker->rc->n_qps--;
+}
+
 static void qp_connected(struct ib_ep *ep, const struct qp_exchange *theirs)
 {
     const struct isthmus_services *s = ep->worker->tr->services;
     struct ib_rc *rc = ep->worker->rc;
     ep->passive_id = theirs->passive_id;
-    if (theirs->qp.qp_num == 0)
+    ep->is_qp_lent = theirs->terms == QP_LENT;
+    if (theirs->terms == QP_LATER)
+        forget_qp(ep); /* ib_rc_connect() sends another request */
+    else if (theirs->qp.qp_num == 0)
         snprintf(rc->why, sizeof rc->why, "%.*s", (int)sizeof theirs->why - 1, theirs->why);
     else if (ib_qp_connect(ep->qp, &theirs->qp) == ISTHMUS_OK)
         ep->is_qp_connected = true;
@@ -198,7 +227,7 @@ static void unlock_first(struct ib_worker *worker)
 
 static isthmus_status connect_to_self(struct ib_ep *ep)
 {
-    struct qp_exchange passive;
+    struct qp_exchange passive = {0};
     struct ib_qp_address mine;
     ib_qp_address(ep->qp, &mine);
     lock_first(ep->worker);
@@ -210,26 +239,23 @@ static isthmus_status connect_to_self(struct ib_ep *ep)
     return status;
 }
 
-static void forget_qp(struct ib_ep *ep)
-{
-    ib_qp_destroy(ep->qp);
-    ep->qp = NULL;
-    ep->is_qp_connected = ep->has_qp_answered = false;
-    ep->worker->rc->n_qps--;
-}
-
 /* Both ends have nothing under way: this one has all replies. */
 static void disconnect(struct ib_ep *ep)
 {
     const struct qp_exchange release = {.passive_id = ep->passive_id};
     if (ep->path->is_self) {
         lock_first(ep->worker);
-        passive_qp_release(ep->worker->tr, ep->passive_id);
+        (void)passive_qp_release(ep->worker->tr, ep->passive_id);
         unlock_first(ep->worker);
     } else if (send_exchange(ep, &release) != UCS_OK) {
         return;
     }
     forget_qp(ep);
+}
+
+static bool is_qp_idle(const struct ib_ep *ep)
+{
+    return ep->has_qp_answered && ep->failure == UCS_OK && ep->rc_replies.n_requests == ep->rc_replies.n_replies;
 }
 
 /* The adapter has a number of queue pairs for all PEs and workers of the host. Beyond its share, a worker
@@ -239,11 +265,8 @@ static void make_room(struct ib_worker *worker)
 {
     struct ib_ep *oldest = NULL;
     if (worker->rc->n_qps < worker->tr->most_qps) return;
-    for (struct ib_ep *ep = worker->eps; ep != NULL; ep = ep->next) {
-        bool is_idle = ep->has_qp_answered && ep->failure == UCS_OK &&
-                       ep->rc_replies.n_requests == ep->rc_replies.n_replies;
-        if (is_idle && (oldest == NULL || ep->qp_used < oldest->qp_used)) oldest = ep;
-    }
+    for (struct ib_ep *ep = worker->eps; ep != NULL; ep = ep->next)
+        if (is_qp_idle(ep) && (oldest == NULL || ep->qp_used < oldest->qp_used)) oldest = ep;
     if (oldest != NULL) disconnect(oldest);
 }
 
@@ -362,16 +385,18 @@ static void request_completed(struct ib_worker *worker, const struct ib_wc *wc)
     uint32_t slot = (uint32_t)wc->wr_id;
     struct rc_request *request = slot < MAX_REQUESTS ? &worker->rc->list[slot] : NULL;
     if (request == NULL || request->qp == NULL || request->sequence != wc->wr_id >> 32) return;
-    if (request->ep != NULL && wc->failure == NULL) {
+    struct ib_ep *ep = request->ep;
+    if (ep != NULL && wc->failure == NULL) {
         if (request->fetched != NULL) memcpy(request->fetched, &wc->value, sizeof wc->value);
-        request->ep->has_qp_answered = true;
+        ep->has_qp_answered = true;
         complete(request, UCS_OK);
-    } else if (request->ep != NULL && wc->is_loss && !request->ep->has_qp_answered) {
+        if (ep->is_qp_lent && is_qp_idle(ep)) disconnect(ep);
+    } else if (ep != NULL && wc->is_loss && !ep->has_qp_answered) {
         fail_first_request(request, wc->failure);
-    } else if (request->ep != NULL && wc->is_loss) {
-        ib_ep_lose(request->ep, UCS_ERR_ENDPOINT_TIMEOUT);
+    } else if (ep != NULL && wc->is_loss) {
+        ib_ep_lose(ep, UCS_ERR_ENDPOINT_TIMEOUT);
         complete(request, UCS_ERR_ENDPOINT_TIMEOUT);
-    } else if (request->ep != NULL) {
+    } else if (ep != NULL) {
         fail_request(request, wc->failure);
     }
     free_request(worker, request);
