@@ -576,7 +576,7 @@ struct isthmus_transport {
      * peer's progress thread, not for a call of its program. VERSION: this build cannot read the key; NO_MEMORY: no
      * address space or descriptors. On an error neither out-parameter is written. REQUIRED. */
     isthmus_status (*attach)(isthmus_path *, const void *key, size_t key_bytes, isthmus_rmem **out, void **alias);
-    void (*detach)(isthmus_rmem *); /* accepts NULL. REQUIRED */
+    void (*detach)(isthmus_rmem *); /* all operations on the extent are committed. Accepts NULL. REQUIRED */
 
     /* Registers memory that is only a local operand; see ISTHMUS_TRAIT_ANY_LOCAL. Absent: operands need no
      * registration. */

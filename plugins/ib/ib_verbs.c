@@ -20,7 +20,7 @@ static struct {
     __typeof__(ibv_close_device) *close_device;
     __typeof__(ibv_query_device) *query_device;
     __typeof__(ibv_query_port) *query_port;
-    __typeof__(_ibv_query_gid_table) *query_gid_table; /* NULL: older than version 32 */
+    __typeof__(_ibv_query_gid_table) *query_gid_table;
 } verbs;
 
 /* POSIX: dlsym's objects and functions have one kind of address. */
@@ -40,8 +40,8 @@ static void *load_verbs(void)
                find_function(library, "ibv_open_device", &verbs.open_device) &&
                find_function(library, "ibv_close_device", &verbs.close_device) &&
                find_function(library, "ibv_query_device", &verbs.query_device) &&
-               find_function(library, "ibv_query_port", &verbs.query_port);
-    (void)find_function(library, "_ibv_query_gid_table", &verbs.query_gid_table);
+               find_function(library, "ibv_query_port", &verbs.query_port) &&
+               find_function(library, "_ibv_query_gid_table", &verbs.query_gid_table);
     if (all) return library;
     dlclose(library);
     return NULL;
@@ -172,9 +172,7 @@ static void add_adapter(struct ib_ports *out, const char *sysfs, struct ibv_devi
 {
     room->context = verbs.open_device(device);
     if (room->context == NULL) return;
-    room->n_gids = 0;
-    if (verbs.query_gid_table != NULL)
-        room->n_gids = verbs.query_gid_table(room->context, room->gids, GID_ENTRIES, 0, sizeof room->gids[0]);
+    room->n_gids = verbs.query_gid_table(room->context, room->gids, GID_ENTRIES, 0, sizeof room->gids[0]);
     find_place(sysfs, device, room);
     if (verbs.query_device(room->context, &room->attr) == 0)
         for (uint32_t i = 1; i <= room->attr.phys_port_cnt; i++) add_port(out, room, device->name, i);

@@ -76,9 +76,12 @@ static inline bool ib_is_copied(const struct ib_worker *worker, const void *sour
 {
     return worker->copied != NULL && ib_is_copied_slow(worker, source, length_bytes); /* earlier puts have failed */
 }
+/* UCX cannot register the source, which ib_is_copied() knows from now on. Returns false if it is not mapped for reading:
+ * the batch has the failure. */
+bool ib_may_be_copied(struct ib_worker *worker, const void *source, size_t length_bytes, struct ib_batch *batch);
 void ib_put_copied(const struct ib_target *at, const void *source, size_t length_bytes, struct ib_batch *batch);
 void ib_put_again(const struct ib_target *at, const void *source, size_t length_bytes,
-                  struct ib_batch *batch); /* UCX has refused this put; from now on ib_is_copied() knows */
+                  struct ib_batch *batch); /* if it may be */
 
 /* am_operand.c: local operands on devices. Without the lock. */
 void ib_operand_slots(struct isthmus_data_ops *slots);          /* sets slots that check for such operands */

@@ -91,22 +91,28 @@ static void fail_unmapped(isthmus_tr *tr, const void *source, size_t length_byte
     if (batch->failure == UCS_OK) batch->failure = IB_REFUSED;
 }
 
-/* A failure that has another cause comes again. */
-void ib_put_again(const struct ib_target *at, const void *source, size_t length_bytes, struct ib_batch *batch)
+/* Keeps the note. */
+bool ib_may_be_copied(struct ib_worker *worker, const void *source, size_t length_bytes, struct ib_batch *batch)
 {
-    struct ib_worker *worker = at->ep->worker;
     const struct isthmus_services *s = worker->tr->services;
     uintptr_t first = (uintptr_t)source;
     struct note note = {0};
     char reason[IB_REASON_TEXT_BYTES];
+    if (ib_is_copied(worker, source, length_bytes)) return true;
     if (!is_readable(first, first + length_bytes, &note)) {
         fail_unmapped(worker->tr, source, length_bytes, batch);
-        return;
+        return false;
     }
     ib_ucp_latest(reason);
     s->log(s->core, ISTHMUS_LOG_DEBUG, "puts from %p are copied first: UCX cannot register %zu bytes there%s", source,
            length_bytes, reason);
     note.least_bytes = length_bytes;
     if (note.first < note.end) keep_note(worker, note);
-    ib_put_copied(at, source, length_bytes, batch);
+    return true;
+}
+
+/* A failure that has another cause comes again. */
+void ib_put_again(const struct ib_target *at, const void *source, size_t length_bytes, struct ib_batch *batch)
+{
+    if (ib_may_be_copied(at->ep->worker, source, length_bytes, batch)) ib_put_copied(at, source, length_bytes, batch);
 }

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { MAX_REQUESTS = 64 }; /* of a worker at a time; a power of two */
 
@@ -241,6 +243,16 @@ static isthmus_status request_start(struct ib_ep *ep, struct ib_device_request h
     return ISTHMUS_OK;
 }
 
+/* UCX up to 1.13 ends the process where it cannot register the payload of a long message, so this finds out before. The
+ * pages are faulted in, as a registration does it. */
+static bool is_registrable(const struct ib_ep *ep, const void *payload, size_t length_bytes)
+{
+    if (ep->lanes == IB_LANE_AM) return true; /* nothing is registered */
+    if (ib_is_copied(ep->worker, payload, length_bytes)) return false;
+    uintptr_t before = (uintptr_t)payload % (uintptr_t)sysconf(_SC_PAGESIZE);
+    return madvise((char *)(uintptr_t)payload - before, length_bytes + before, MADV_POPULATE_WRITE) == 0;
+}
+
 /* Requests at most IB_BOUNCE_BYTES. A bounce buffer, if the operand needs one, is waited for first: a request is sent
  * as soon as it is taken. */
 static isthmus_status request_part(struct ib_ep *ep, const struct ib_device_request *header,
@@ -250,9 +262,13 @@ static isthmus_status request_part(struct ib_ep *ep, const struct ib_device_requ
                                    .kind = local->kind,
                                    .length_bytes = header->length_bytes,
                                    .is_get = header->opcode == IB_DEVICE_GET};
+    bool is_host = local->kind == ISTHMUS_MEM_HOST;
     struct ib_bounce *bounce = NULL;
-    if (local->kind == ISTHMUS_MEM_HOST) return request_start(ep, *header, local->addr, NULL, counting);
-    isthmus_status status = ib_bounce_begin(ep->worker, &part, &bounce);
+    if (is_host && (part.is_get || is_registrable(ep, local->addr, part.length_bytes)))
+        return request_start(ep, *header, local->addr, NULL, counting);
+    if (is_host && !ib_may_be_copied(ep->worker, local->addr, part.length_bytes, counting.sending)) return ISTHMUS_OK;
+    isthmus_status status = is_host ? ib_bounces_open(ep->worker, ISTHMUS_MEM_HOST) : ISTHMUS_OK;
+    if (status == ISTHMUS_OK) status = ib_bounce_begin(ep->worker, &part, &bounce);
     return status == ISTHMUS_OK ? request_start(ep, *header, ib_bounce_bytes(bounce), bounce, counting) : status;
 }
 
