@@ -263,6 +263,7 @@ struct isthmus_path {
     int32_t pe;
     bool is_self;    /* the calling PE itself: loads and stores, without UCX */
     bool is_relaxed; /* the peer's host memory is registered with relaxed ordering */
+    bool has_masked; /* ib_rc_has_masked(); atomically */
     char host_name[IB_HOST_NAME_BYTES];
     void *address;    /* of the peer's worker 0 */
     const char *note; /* behind it: UCX at the peer, as ib_ucp_note() describes it */

@@ -69,6 +69,8 @@ static isthmus_status rc_target_find_slow(isthmus_chan *chan, isthmus_path *path
     else
         status = ib_target_find_slow(chan, path, remote, IB_OP_RC_AMO, &at);
     if (status == ISTHMUS_OK && !path->is_self) out->ep = at.ep;
+    /* The reply shows whether the peer's adapter has masked operations. */
+    if (status == ISTHMUS_OK && !out->ep->is_qp_connected) status = ib_rc_connect(out->ep);
     return status;
 }
 
@@ -117,7 +119,8 @@ static isthmus_status rc_fetch_and_wait(isthmus_chan *chan, isthmus_path *path, 
     struct rc_target at;
     isthmus_status status = rc_target_find(chan, path, remote, offset_bytes, &at);
     if (status != ISTHMUS_OK) return status;
-    return ib_word_update(&(struct ib_word){execute, &at}, amo->op, amo->operand, amo->compare, old);
+    const struct ib_word word = {execute, &at, ib_rc_has_masked(path)};
+    return ib_word_update(&word, amo->op, amo->operand, amo->compare, old);
 }
 
 /* remote_commit waits for the completion of an atomic that fetches nothing; the old value is dropped. */
@@ -143,7 +146,7 @@ static bool is_by_adapter(const isthmus_chan *chan, const struct ib_amo *amo)
  * are stores, which wait for nothing. */
 static bool is_nonblocking(const isthmus_path *path, const struct ib_amo *amo, struct ib_word_op *out)
 {
-    return !path->is_self && ib_word_is_single(amo->op, amo->operand, amo->compare, out);
+    return !path->is_self && ib_word_is_single(amo->op, amo->operand, amo->compare, ib_rc_has_masked(path), out);
 }
 
 static isthmus_status fetching(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,

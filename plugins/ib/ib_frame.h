@@ -5,7 +5,7 @@
 
 #include <isthmus/transport.h>
 
-enum { IB_FRAME_CARD = 0x49734263, IB_FRAME_KEY = 0x4973426b, IB_FRAME_VERSION = 6 };
+enum { IB_FRAME_CARD = 0x49734263, IB_FRAME_KEY = 0x4973426b, IB_FRAME_VERSION = 7 };
 
 struct ib_frame {
     uint32_t magic, version; /* of this format */

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #ifdef IB_HAVE_VERBS
-#include <dlfcn.h>
+#include "plugins/ib/ib_library.h"
+
 #include <infiniband/verbs.h>
 
 enum { SOFTWARE_VENDOR = 0xffffff };
@@ -23,25 +24,17 @@ static struct {
     __typeof__(_ibv_query_gid_table) *query_gid_table;
 } verbs;
 
-/* POSIX: dlsym's objects and functions have one kind of address. */
-static bool find_function(void *library, const char *name, void *out)
-{
-    void *found = dlsym(library, name);
-    memcpy(out, &found, sizeof found);
-    return found != NULL;
-}
-
 static void *load_verbs(void)
 {
     void *library = dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) return NULL;
-    bool all = find_function(library, "ibv_get_device_list", &verbs.get_device_list) &&
-               find_function(library, "ibv_free_device_list", &verbs.free_device_list) &&
-               find_function(library, "ibv_open_device", &verbs.open_device) &&
-               find_function(library, "ibv_close_device", &verbs.close_device) &&
-               find_function(library, "ibv_query_device", &verbs.query_device) &&
-               find_function(library, "ibv_query_port", &verbs.query_port) &&
-               find_function(library, "_ibv_query_gid_table", &verbs.query_gid_table);
+    bool all = ib_library_find(library, "ibv_get_device_list", &verbs.get_device_list) &&
+               ib_library_find(library, "ibv_free_device_list", &verbs.free_device_list) &&
+               ib_library_find(library, "ibv_open_device", &verbs.open_device) &&
+               ib_library_find(library, "ibv_close_device", &verbs.close_device) &&
+               ib_library_find(library, "ibv_query_device", &verbs.query_device) &&
+               ib_library_find(library, "ibv_query_port", &verbs.query_port) &&
+               ib_library_find(library, "_ibv_query_gid_table", &verbs.query_gid_table);
     if (all) return library;
     dlclose(library);
     return NULL;

@@ -1,5 +1,6 @@
 /* tests/unit/test_ib_rc_word.c: atomics of 64 bits made of fetch and add, and compare and swap, on a double of an
- * adapter: it has only these two, executes one request at a time, and excludes no other agent. */
+ * adapter: it has only these two, and masked ones if it is told so; it executes one request at a time, and excludes no
+ * other agent. */
 #include "plugins/ib/rc/rc_word.h"
 
 #include <pthread.h>
@@ -16,7 +17,20 @@ struct adapter {
     pthread_mutex_t busy;
     uint64_t word[3]; /* the second one is updated */
     uint32_t n_requests, n_swaps_that_fail, fails_after;
+    bool has_masked;
 };
+
+/* As the adapter's manual describes it: a carry goes from bit to bit, unless the mask has the bit that it leaves. */
+static uint64_t add_masked(uint64_t a, uint64_t b, uint64_t mask)
+{
+    uint64_t sum = 0;
+    for (unsigned bit = 0, carry = 0; bit < 64; bit++) {
+        unsigned ones = (unsigned)(a >> bit & 1) + (unsigned)(b >> bit & 1) + carry;
+        sum |= (uint64_t)(ones & 1) << bit;
+        carry = (mask >> bit & 1) != 0 ? 0 : ones >> 1;
+    }
+    return sum;
+}
 
 /* Another PE writes between the fetch and the swap, as often as the test sets. */
 static uint64_t execute_now(struct adapter *adapter, const struct ib_word_op *request)
@@ -24,6 +38,12 @@ static uint64_t execute_now(struct adapter *adapter, const struct ib_word_op *re
     uint64_t old = adapter->word[1];
     if (request->op == IB_FETCH_ADD) {
         adapter->word[1] = old + request->operand;
+        return old;
+    }
+    if (request->op != IB_COMPARE_SWAP) {
+        assert_true(adapter->has_masked);
+        adapter->word[1] = request->op == IB_MASKED_ADD ? add_masked(old, request->operand, request->mask)
+                                                        : (old & ~request->mask) | (request->operand & request->mask);
         return old;
     }
     if (adapter->n_swaps_that_fail > 0) {
@@ -56,7 +76,7 @@ static struct adapter adapter_with(uint64_t value)
 static uint64_t update(struct adapter *adapter, uint32_t op, uint64_t operand, uint64_t compare)
 {
     uint64_t old = 0;
-    const struct ib_word word = {execute, adapter};
+    const struct ib_word word = {execute, adapter, adapter->has_masked};
     assert_int_equal(ib_word_update(&word, op, operand, compare, &old), ISTHMUS_OK);
     assert_true(adapter->word[0] == UINT64_MAX && adapter->word[2] == UINT64_MAX);
     return old;
@@ -91,6 +111,18 @@ static void each_operation_gives_its_value(void **state)
     }
 }
 
+static void masked_operations_take_one_request(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct adapter adapter = adapter_with(before);
+        adapter.has_masked = true;
+        assert_true(update(&adapter, rows[i].op, operand, rows[i].compare) == before);
+        assert_true(adapter.word[1] == rows[i].after);
+        assert_int_equal(adapter.n_requests, 1);
+    }
+}
+
 /* The old value that such an operation returns and uses is that of the successful swap. */
 static void others_that_come_between_are_kept(void **state)
 {
@@ -115,7 +147,7 @@ static void failures_end_the_loop(void **state)
     (void)state;
     for (uint32_t n = 1; n <= 3; n++) {
         struct adapter adapter = adapter_with(before);
-        const struct ib_word word = {execute, &adapter};
+        const struct ib_word word = {execute, &adapter, false};
         uint64_t old;
         adapter.fails_after = n;
         adapter.n_swaps_that_fail = UINT32_MAX;
@@ -130,7 +162,8 @@ static void only_what_one_request_does_is_single(void **state)
     struct ib_word_op request;
     for (uint32_t op = 0; op < ISTHMUS_AMO_COUNT; op++) {
         bool is_single = op == ISTHMUS_AMO_FETCH || op == ISTHMUS_AMO_ADD || op == ISTHMUS_AMO_COMPARE_SWAP;
-        assert_int_equal(ib_word_is_single(op, operand, 0, &request), is_single);
+        assert_int_equal(ib_word_is_single(op, operand, 0, false, &request), is_single);
+        assert_true(ib_word_is_single(op, operand, 0, true, &request));
     }
 }
 
@@ -144,7 +177,7 @@ struct toggler {
 static void *toggle(void *arg)
 {
     const struct toggler *toggler = arg;
-    const struct ib_word word = {execute, toggler->adapter};
+    const struct ib_word word = {execute, toggler->adapter, false};
     uint64_t old, last = 0;
     for (int i = 0; i < ROUNDS; i++) {
         bool is_ok = ib_word_update(&word, ISTHMUS_AMO_XOR, toggler->bit, 0, &old) == ISTHMUS_OK;
@@ -178,6 +211,7 @@ int main(void)
         cmocka_unit_test(each_operation_gives_its_value),       cmocka_unit_test(others_that_come_between_are_kept),
         cmocka_unit_test(nothing_is_written_that_is_there),     cmocka_unit_test(failures_end_the_loop),
         cmocka_unit_test(only_what_one_request_does_is_single), cmocka_unit_test(threads_lose_no_update),
+        cmocka_unit_test(masked_operations_take_one_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

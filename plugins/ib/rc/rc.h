@@ -16,7 +16,14 @@ int ib_rc_progress(struct ib_worker *worker);
 int ib_rc_arm(struct ib_worker *worker); /* the descriptor to sleep on besides UCX's; -1: there is none */
 
 isthmus_status ib_rc_connect(struct ib_ep *ep); /* before the first atomic. The lock is released meanwhile */
-void ib_rc_ep_fail(const struct ib_ep *ep);     /* the peer is lost */
+
+/* Returns true if the adapters of both PEs have masked operations, which is known once a worker has connected to that
+ * peer. Also without the lock. */
+static inline bool ib_rc_has_masked(const isthmus_path *path)
+{
+    return __atomic_load_n(&path->has_masked, __ATOMIC_RELAXED);
+}
+void ib_rc_ep_fail(const struct ib_ep *ep); /* the peer is lost */
 void ib_rc_ep_close(struct ib_ep *ep);
 
 /* An atomic to start. *fetched is written when it is complete; until then it counts in `batch`, which gets its failure,

@@ -160,6 +160,15 @@ static void forget_qp(struct ib_ep *ep)
     ep->worker->rc->n_qps--;
 }
 
+/* Returns OK if the queue pair is connected. */
+static isthmus_status connect_qp(struct ib_ep *ep, const struct ib_qp_address *peer)
+{
+    isthmus_status status = ib_qp_connect(ep->qp, peer);
+    ep->is_qp_connected = status == ISTHMUS_OK;
+    if (ep->is_qp_connected) __atomic_store_n(&ep->path->has_masked, ib_qp_has_masked(ep->qp), __ATOMIC_RELAXED);
+    return status;
+}
+
 static void qp_connected(struct ib_ep *ep, const struct qp_exchange *theirs)
 {
     const struct isthmus_services *s = ep->worker->tr->services;
@@ -170,9 +179,7 @@ static void qp_connected(struct ib_ep *ep, const struct qp_exchange *theirs)
         forget_qp(ep); /* ib_rc_connect() sends another request */
     else if (theirs->qp.qp_num == 0)
         snprintf(rc->why, sizeof rc->why, "%.*s", (int)sizeof theirs->why - 1, theirs->why);
-    else if (ib_qp_connect(ep->qp, &theirs->qp) == ISTHMUS_OK)
-        ep->is_qp_connected = true;
-    else
+    else if (connect_qp(ep, &theirs->qp) != ISTHMUS_OK)
         snprintf(rc->why, sizeof rc->why, "%s", s->fail_text(s->core));
     ib_batch_count(&ep->qp_connecting, 0);
 }
@@ -233,10 +240,8 @@ static isthmus_status connect_to_self(struct ib_ep *ep)
     lock_first(ep->worker);
     isthmus_status status = passive_qp_create(ep->worker->tr, &mine, &passive);
     unlock_first(ep->worker);
-    if (status == ISTHMUS_OK) status = ib_qp_connect(ep->qp, &passive.qp);
     ep->passive_id = passive.passive_id;
-    ep->is_qp_connected = status == ISTHMUS_OK;
-    return status;
+    return status == ISTHMUS_OK ? connect_qp(ep, &passive.qp) : status;
 }
 
 /* Both ends have nothing under way: this one has all replies. */

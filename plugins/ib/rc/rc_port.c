@@ -99,8 +99,13 @@ isthmus_status ib_rc_open(isthmus_tr *tr)
         return ISTHMUS_OK;
     }
     bool pins = tr->is_on_demand && !ib_adapter_has_on_demand(tr->adapter);
+    const char *why = ib_adapter_why_not_masked(tr->adapter);
     s->log(s->core, ISTHMUS_LOG_INFO, "%s executes atomics of 64 bits on this PE's host memory%s", port->name,
            pins ? ", which is pinned for them although ISTHMUS_IB_REGISTRATION is on_demand: it executes none there"
                 : "");
+    s->log(s->core, ISTHMUS_LOG_INFO, "%s: set, swap, and, or, xor of 64 bits take %s%s", port->name,
+           why == NULL ? "one round trip, as the others, to adapters that have masked atomics too"
+                       : "two round trips or more: ",
+           why == NULL ? "" : why);
     return ISTHMUS_OK;
 }

@@ -2,8 +2,10 @@
 #include "plugins/ib/rc/rc_qp.h"
 
 #ifdef IB_HAVE_VERBS
+#include "plugins/ib/ib_library.h"
+#include "plugins/ib/rc/rc_masked.h"
+
 #include <arpa/inet.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
@@ -33,6 +35,8 @@ struct ib_adapter {
     struct ibv_context *context;
     struct ibv_pd *pd;
     struct ibv_cq *passive_cq; /* of passive queue pairs: nothing completes there */
+    struct ib_masked *masked;  /* NULL: it has no masked atomics, or they cannot be requested */
+    const char *why_not_masked;
     struct ibv_device_attr device;
     struct ibv_port_attr port;
     char name[IB_PORT_NAME_BYTES];
@@ -64,6 +68,7 @@ struct ib_qp {
     struct ib_cq *cq; /* NULL: it is passive */
     struct ibv_qp *ibv;
     uint32_t psn;
+    bool has_masked; /* and so has the peer's adapter */
 };
 
 static isthmus_status fail(const struct ib_adapter *adapter, const char *call, int error)
@@ -75,21 +80,13 @@ static isthmus_status fail(const struct ib_adapter *adapter, const char *call, i
 
 /* ---- the adapter ---- */
 
-/* POSIX: dlsym's objects and functions have one kind of address. */
-static bool find_function(struct ib_adapter *adapter, const char *name, void *out)
-{
-    void *found = dlsym(adapter->library, name);
-    memcpy(out, &found, sizeof found);
-    return found != NULL;
-}
-
 static isthmus_status load(struct ib_adapter *adapter)
 {
     const struct isthmus_services *s = adapter->services;
     adapter->library = dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL);
     if (adapter->library == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "libibverbs.so.1: %s", dlerror());
-    bool all = find_function(adapter, "ibv_reg_mr", &adapter->reg_mr);
-#define VERBS(name) all = find_function(adapter, "ibv_" #name, &adapter->name) && all;
+    bool all = ib_library_find(adapter->library, "ibv_reg_mr", &adapter->reg_mr);
+#define VERBS(name) all = ib_library_find(adapter->library, "ibv_" #name, &adapter->name) && all;
 #include "plugins/ib/rc/rc_qp.def"
     if (all) return ISTHMUS_OK;
     return s->fail(s->core, ISTHMUS_ERR_VERSION, "libibverbs.so.1 lacks functions for queue pairs");
@@ -133,6 +130,7 @@ static bool has_atomics_on_demand(const struct ib_adapter *adapter)
 
 bool ib_adapter_has_on_demand(const struct ib_adapter *adapter) { return adapter->has_on_demand; }
 uint32_t ib_adapter_max_qps(const struct ib_adapter *adapter) { return (uint32_t)adapter->device.max_qp; }
+const char *ib_adapter_why_not_masked(const struct ib_adapter *adapter) { return adapter->why_not_masked; }
 
 /* UCX's rule: of the partitions that the settings allow, the first with full membership. Two limited members of a
  * partition do not reach each other, and a port's first P_Key often is the limited one of the default partition. */
@@ -166,7 +164,9 @@ static isthmus_status prepare(struct ib_adapter *adapter, const struct ib_port *
     adapter->pd = adapter->alloc_pd(adapter->context);
     if (adapter->pd == NULL) return fail(adapter, "ibv_alloc_pd", errno);
     adapter->passive_cq = adapter->create_cq(adapter->context, 1, NULL, NULL, 0);
-    return adapter->passive_cq != NULL ? ISTHMUS_OK : fail(adapter, "ibv_create_cq", errno);
+    if (adapter->passive_cq == NULL) return fail(adapter, "ibv_create_cq", errno);
+    adapter->masked = ib_masked_open(adapter->library, adapter->pd, adapter->passive_cq, &adapter->why_not_masked);
+    return ISTHMUS_OK;
 }
 
 isthmus_status ib_adapter_open(const struct isthmus_services *services, const struct ib_port *port,
@@ -191,6 +191,7 @@ isthmus_status ib_adapter_open(const struct isthmus_services *services, const st
 void ib_adapter_close(struct ib_adapter *adapter)
 {
     if (adapter == NULL) return;
+    ib_masked_close(adapter->masked);
     if (adapter->passive_cq != NULL) (void)adapter->destroy_cq(adapter->passive_cq);
     if (adapter->pd != NULL) (void)adapter->dealloc_pd(adapter->pd);
     if (adapter->context != NULL) (void)adapter->close_device(adapter->context);
@@ -301,13 +302,18 @@ uint32_t ib_cq_poll(struct ib_cq *cq, struct ib_wc *list, uint32_t room)
 
 /* ---- queue pairs ---- */
 
+/* Returns true if the queue pair takes masked requests. */
+static bool is_masked(const struct ib_qp *qp) { return qp->cq != NULL && qp->adapter->masked != NULL; }
+
+/* Mlx5's kernel driver sets the kind of atomics only of a queue pair that may execute them. UCX sets it at both ends;
+ * the peer, whose end sends nothing, cannot use the permission. */
 static int enter_init(const struct ib_qp *qp)
 {
     struct ibv_qp_attr attr = {
         .qp_state = IBV_QPS_INIT,
         .pkey_index = qp->adapter->pkey_index,
         .port_num = qp->adapter->port_number,
-        .qp_access_flags = qp->cq == NULL ? IBV_ACCESS_REMOTE_ATOMIC : 0,
+        .qp_access_flags = qp->cq == NULL || is_masked(qp) ? IBV_ACCESS_REMOTE_ATOMIC : 0,
     };
     return qp->adapter->modify_qp(qp->ibv, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
@@ -327,7 +333,8 @@ isthmus_status ib_qp_create(struct ib_adapter *adapter, struct ib_cq *cq, struct
     if (qp == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a queue pair");
     qp->adapter = adapter;
     qp->cq = cq;
-    qp->ibv = adapter->create_qp(adapter->pd, &attr);
+    qp->ibv = is_masked(qp) ? ib_masked_qp_create(adapter->masked, adapter->pd, &attr)
+                            : adapter->create_qp(adapter->pd, &attr);
     int error = qp->ibv != NULL ? enter_init(qp) : errno;
     if (error != 0) {
         isthmus_status status = fail(adapter, qp->ibv != NULL ? "ibv_modify_qp to INIT" : "ibv_create_qp", error);
@@ -360,6 +367,7 @@ void ib_qp_address(const struct ib_qp *qp, struct ib_qp_address *out)
         .mtu = adapter->port.active_mtu,
         .link = adapter->link,
         .max_rd_atomic = at_most(adapter->device.max_qp_rd_atom),
+        .has_masked = adapter->masked != NULL,
     };
     memcpy(out->gid, adapter->gid, sizeof out->gid);
 }
@@ -445,8 +453,11 @@ isthmus_status ib_qp_connect(struct ib_qp *qp, const struct ib_qp_address *peer)
     if (error != 0) return fail(adapter, "ibv_modify_qp to RTR", error);
     if (qp->cq == NULL) return ISTHMUS_OK;
     error = enter_rts(qp, peer);
+    qp->has_masked = is_masked(qp) && peer->has_masked != 0;
     return error == 0 ? ISTHMUS_OK : fail(adapter, "ibv_modify_qp to RTS", error);
 }
+
+bool ib_qp_has_masked(const struct ib_qp *qp) { return qp->has_masked; }
 
 int ib_qp_post(struct ib_qp *qp, const struct ib_qp_target *target, const struct ib_word_op *op)
 {
@@ -456,6 +467,8 @@ int ib_qp_post(struct ib_qp *qp, const struct ib_qp_target *target, const struct
         .length = sizeof(uint64_t),
         .lkey = cq->mr->lkey,
     };
+    if (op->op != IB_FETCH_ADD && op->op != IB_COMPARE_SWAP)
+        return ib_masked_post(qp->adapter->masked, qp->ibv, target, op, &value);
     bool swaps = op->op == IB_COMPARE_SWAP;
     struct ibv_send_wr wr = {
         .wr_id = target->wr_id,
@@ -484,6 +497,7 @@ void ib_adapter_close(struct ib_adapter *adapter) { (void)adapter; }
 
 bool ib_adapter_has_on_demand(const struct ib_adapter *adapter) { return (void)adapter, false; }
 uint32_t ib_adapter_max_qps(const struct ib_adapter *adapter) { return (void)adapter, 0; }
+const char *ib_adapter_why_not_masked(const struct ib_adapter *adapter) { return (void)adapter, ""; }
 
 isthmus_status ib_mr_create(struct ib_adapter *adapter, void *addr, uint64_t length_bytes, bool is_on_demand,
                             struct ib_mr **out, uint32_t *rkey)
@@ -535,6 +549,8 @@ isthmus_status ib_qp_connect(struct ib_qp *qp, const struct ib_qp_address *peer)
     (void)qp, (void)peer;
     return ISTHMUS_ERR_UNSUPPORTED;
 }
+
+bool ib_qp_has_masked(const struct ib_qp *qp) { return (void)qp, false; }
 
 int ib_qp_post(struct ib_qp *qp, const struct ib_qp_target *target, const struct ib_word_op *op)
 {

@@ -1,7 +1,8 @@
 /* plugins/ib/rc/rc_qp.h: queue pairs on the adapter of this PE, through libibverbs, for atomics that the target's
  * adapter executes. UCX has adapters execute atomics only where they have all of add, swap, compare and swap, and, or,
  * xor; over others it sends messages that the target's processor executes, and does not report which of the two it
- * does. Every adapter with atomics has fetch and add, and compare and swap, of 64 bits, in this machine's byte order.
+ * does. Every adapter with atomics has fetch and add, and compare and swap, of 64 bits, in this machine's byte order;
+ * some have masked ones besides (rc_masked.h).
  * Not about UCX, nor about waits: no lock is taken here. */
 #ifndef ISTHMUS_IB_RC_QP_H
 #define ISTHMUS_IB_RC_QP_H
@@ -27,15 +28,17 @@ struct ib_qp_address {
     uint32_t qp_num; /* 0: there is none */
     uint32_t psn, lid, mtu, link;
     uint32_t max_rd_atomic; /* atomics that it executes for its peer at a time */
+    uint32_t has_masked;    /* its adapter executes masked ones */
     uint8_t gid[16];
 };
 
 /* Each failure is reported with a text. Each `close` and `destroy` takes NULL. */
 isthmus_status ib_adapter_open(const struct isthmus_services *services, const struct ib_port *port,
                                const struct ib_qp_settings *settings, struct ib_adapter **out);
-void ib_adapter_close(struct ib_adapter *adapter);               /* after all objects below */
-uint32_t ib_adapter_max_qps(const struct ib_adapter *adapter);   /* of all processes */
-bool ib_adapter_has_on_demand(const struct ib_adapter *adapter); /* atomics on memory that is registered so */
+void ib_adapter_close(struct ib_adapter *adapter);                       /* after all objects below */
+uint32_t ib_adapter_max_qps(const struct ib_adapter *adapter);           /* of all processes */
+bool ib_adapter_has_on_demand(const struct ib_adapter *adapter);         /* atomics on memory that is registered so */
+const char *ib_adapter_why_not_masked(const struct ib_adapter *adapter); /* NULL: it has masked atomics */
 
 /* Registers the aligned words that the range touches; on demand where that is asked for and the adapter can. */
 isthmus_status ib_mr_create(struct ib_adapter *adapter, void *addr, uint64_t length_bytes, bool is_on_demand,
@@ -53,6 +56,7 @@ isthmus_status ib_qp_create(struct ib_adapter *adapter, struct ib_cq *cq, struct
 void ib_qp_destroy(struct ib_qp *qp);
 void ib_qp_address(const struct ib_qp *qp, struct ib_qp_address *out);
 isthmus_status ib_qp_connect(struct ib_qp *qp, const struct ib_qp_address *peer);
+bool ib_qp_has_masked(const struct ib_qp *qp); /* once it is connected: both adapters have masked atomics */
 enum { IB_QP_TEXT_BYTES = 192 };
 void ib_qp_describe(const struct ib_qp *qp, char out[IB_QP_TEXT_BYTES]); /* how its packets are addressed */
 
@@ -62,7 +66,7 @@ struct ib_qp_target {
     uint32_t rkey;
 };
 
-/* Returns 0 or an error number. */
+/* Returns 0 or an error number. Masked operations only where ib_qp_has_masked(). */
 int ib_qp_post(struct ib_qp *qp, const struct ib_qp_target *target, const struct ib_word_op *op);
 
 struct ib_wc {
