@@ -19,6 +19,7 @@
 
 struct settings settings = {.n_adapters = 1,
                             .down = -1,
+                            .masked = NO_ADAPTER,
                             .max_mr = 1 << 20,
                             .max_qp = QPS_OF_A_PROCESS,
                             .vendor = 0x8086,
@@ -74,6 +75,10 @@ static void read_word(const char *word)
         settings.n_adapters = (int)number;
     else if (IS("down"))
         settings.down = (int)number;
+    else if (IS("masked"))
+        settings.masked = is != NULL ? (int)number : ALL_ADAPTERS;
+    else if (IS("no_devx"))
+        settings.has_no_devx = true;
     else if (IS("max_mr"))
         settings.max_mr = (int)number;
     else if (IS("max_qp"))
@@ -234,6 +239,11 @@ uint16_t pkey_at(int index)
 {
     if (!settings.has_partitions) return index == 0 ? 0xffff : 0;
     return index == 0 ? 0x7fff : index == 1 ? 0x8123 : 0;
+}
+
+bool has_masked(const struct adapter *adapter)
+{
+    return settings.masked == ALL_ADAPTERS || settings.masked == adapter->number;
 }
 
 /* ---- what callers ask ---- */

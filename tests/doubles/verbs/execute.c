@@ -193,19 +193,42 @@ static void reply_data(struct link *link, const struct queue_pair *qp, const str
     } while (at < frame->length);
 }
 
+static bool is_atomic(const struct frame *frame) { return frame->kind >= FETCH_ADD && frame->kind <= MASKED_SWAP; }
+
+/* The bits of `ends` pass no carry on. */
+static uint64_t add_fields(uint64_t a, uint64_t b, uint64_t ends)
+{
+    uint64_t sum = 0, carry = 0;
+    for (uint64_t bit = 1; bit != 0; bit <<= 1, carry <<= 1) {
+        sum |= (a ^ b ^ carry) & bit;
+        carry = ((a & b) | (carry & (a | b))) & bit & ~ends;
+    }
+    return sum;
+}
+
+/* Returns false if nothing is written. */
+static bool update(const struct frame *frame, uint64_t old, uint64_t *out)
+{
+    bool is_masked = frame->kind == MASKED_SWAP || frame->kind == MASKED_ADD;
+    struct masks masks = is_masked ? frame->masks : (struct masks){UINT64_MAX, UINT64_MAX};
+    *out = (old & ~masks.swap) | (frame->swap & masks.swap);
+    if (frame->kind == FETCH_ADD) *out = old + frame->compare;
+    if (frame->kind == MASKED_ADD) *out = add_fields(old, frame->compare, masks.swap);
+    bool swaps = frame->kind == SWAP || frame->kind == MASKED_SWAP;
+    return !swaps || ((old ^ frame->compare) & masks.compare) == 0;
+}
+
 static uint64_t do_atomic(uint64_t *at, const struct frame *frame)
 {
-    bool is_add = frame->kind == FETCH_ADD;
-    if (settings.atomics == IBV_ATOMIC_GLOB) {
-        uint64_t seen = frame->compare;
-        if (is_add) return __atomic_fetch_add(at, frame->compare, __ATOMIC_SEQ_CST);
-        (void)__atomic_compare_exchange_n(at, &seen, frame->swap, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-        return seen;
+    uint64_t old = __atomic_load_n(at, __ATOMIC_SEQ_CST), new;
+    while (update(frame, old, &new)) {
+        if (settings.atomics == IBV_ATOMIC_GLOB) {
+            if (__atomic_compare_exchange_n(at, &old, new, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) break;
+        } else { /* atomic among adapters' only: a processor may write between the two */
+            __atomic_store_n(at, new, __ATOMIC_SEQ_CST);
+            break;
+        }
     }
-    /* Atomic among adapters' only: a processor may write between the two. */
-    uint64_t old = __atomic_load_n(at, __ATOMIC_SEQ_CST);
-    if (is_add || old == frame->compare)
-        __atomic_store_n(at, is_add ? old + frame->compare : frame->swap, __ATOMIC_SEQ_CST);
     return old;
 }
 
@@ -312,6 +335,11 @@ static bool take_request(struct queue_pair *qp, struct link *link, const struct 
             at = NULL;
             why = "accesses of peers need the queue pair's access flag";
         }
+        bool is_masked = frame->kind == MASKED_SWAP || frame->kind == MASKED_ADD;
+        if (is_masked && !has_masked(qp->context->adapter)) {
+            at = NULL;
+            why = "the peer's adapter has masked atomics";
+        }
         if (at == NULL) {
             refuse(link, frame, IBV_WC_REM_ACCESS_ERR, why);
             return true;
@@ -321,7 +349,7 @@ static bool take_request(struct queue_pair *qp, struct link *link, const struct 
     if (frame->kind == WRITE) is_done = take_write(qp, frame, at, bytes);
     if (!is_done) return false;
     if ((frame->flags & LAST) != 0) qp->n_received = frame->number;
-    if (frame->kind == READ || frame->kind == FETCH_ADD || frame->kind == SWAP) {
+    if (frame->kind == READ || is_atomic(frame)) {
         land_before(qp);
         qp->n_acked = frame->number; /* the reply acknowledges too */
         if (frame->kind == READ) {

@@ -1,9 +1,10 @@
 /* tests/doubles/verbs/files.c: what the system publishes of the adapters under /sys/class/infiniband, and dlopen of
- * libibverbs, which finds the double. */
+ * libibverbs and libmlx5, which finds the double's. */
 #include "tests/doubles/verbs/verbs_double.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,22 @@ int open(const char *path, int flags, ...)
 
 int open64(const char *path, int flags, ...) __attribute__((alias("open")));
 
+static const char *double_file(void)
+{
+    Dl_info here;
+    (void)dladdr((void *)(uintptr_t)&root, &here);
+    return here.dli_fname;
+}
+
+/* A library of its own, and so none that UCX is linked to: UCX takes no adapter of the double for an mlx5. */
+static const char *mlx5_file(void)
+{
+    static char path[PATH_MAX];
+    const char *own = double_file(), *name = strrchr(own, '/');
+    snprintf(path, sizeof path, "%.*smlx5.so", name != NULL ? (int)(name + 1 - own) : 0, own);
+    return path;
+}
+
 /* A jump, so that the system's dlopen sees the caller and its search path. */
 void *dlopen(const char *file, int flags)
 {
@@ -50,10 +67,10 @@ void *dlopen(const char *file, int flags)
         void *found = dlsym(RTLD_NEXT, "dlopen");
         memcpy(&real, &found, sizeof real);
     }
-    if (file != NULL && strcmp(file, "libibverbs.so.1") == 0) {
-        Dl_info here;
-        (void)dladdr((void *)(uintptr_t)&root, &here);
-        file = here.dli_fname;
+    if (file != NULL && strcmp(file, "libibverbs.so.1") == 0) file = double_file();
+    if (file != NULL && strcmp(file, "libmlx5.so.1") == 0) {
+        settings_read();
+        if (settings.masked != NO_ADAPTER) file = mlx5_file();
     }
     return real(file, flags);
 }

@@ -265,6 +265,12 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
     return qp != NULL ? &qp->verbs : NULL;
 }
 
+struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *verbs)
+{
+    struct queue_pair *qp = (struct queue_pair *)verbs;
+    return qp->raw != NULL ? &qp->ex : NULL;
+}
+
 static void forget_works(struct queue_pair *qp)
 {
     while (qp->first != NULL) {
@@ -290,6 +296,7 @@ int ibv_destroy_qp(struct ibv_qp *verbs)
     queue_pairs[verbs->qp_num % QPS_OF_A_PROCESS] = NULL;
     (void)__atomic_fetch_sub(queue_pairs_of(qp->context->adapter->number), 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&verbs_lock);
+    free(qp->raw);
     free(qp);
     return 0;
 }

@@ -9,8 +9,14 @@
 
 enum { MOST = 256 };
 
-static const char *const names[] = {[WRITE] = "write",         [SEND] = "send", [READ] = "read",
-                                    [FETCH_ADD] = "fetch_add", [SWAP] = "swap", [DATAGRAM] = "datagram"};
+static const char *const names[] = {[WRITE] = "write",
+                                    [SEND] = "send",
+                                    [READ] = "read",
+                                    [FETCH_ADD] = "fetch_add",
+                                    [SWAP] = "swap",
+                                    [MASKED_ADD] = "masked_add",
+                                    [MASKED_SWAP] = "masked_swap",
+                                    [DATAGRAM] = "datagram"};
 
 static struct row {
     uint16_t kind, pkey;

@@ -1,6 +1,11 @@
 /* rules: the double of libibverbs ends a process that breaks a rule of libibverbs, and names the rule. Each case is a
- * process of its own, with two queue pairs that are connected to each other. The first breaks none. */
+ * process of its own, with two queue pairs that are connected to each other. Rows without a name break none. */
+#include <dlfcn.h>
+#include <endian.h>
 #include <infiniband/verbs.h>
+#ifdef IB_HAVE_MLX5
+#include <infiniband/mlx5dv.h>
+#endif
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -309,6 +314,152 @@ static void datagram_writes(void)
     post(IBV_WR_RDMA_WRITE, operand(8), far_half(), v.mr->rkey);
 }
 
+#ifdef IB_HAVE_MLX5
+/* ---- of libmlx5 ---- */
+
+static void *mlx5_function(const char *name)
+{
+    void *library = dlopen("libmlx5.so.1", RTLD_NOW);
+    need(library != NULL && dlsym(library, name) != NULL, name);
+    return dlsym(library, name);
+}
+
+static struct ibv_qp *create_raw_qp(uint32_t inline_bytes, uint32_t create_flags)
+{
+    __typeof__(mlx5dv_create_qp) *create;
+    *(void **)&create = mlx5_function("mlx5dv_create_qp");
+    struct ibv_qp_init_attr_ex attr = {
+        .send_cq = v.cq,
+        .recv_cq = v.cq,
+        .cap = {.max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1, .max_inline_data = inline_bytes},
+        .qp_type = IBV_QPT_RC,
+        .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+        .pd = v.pd};
+    struct mlx5dv_qp_init_attr mlx5 = {.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS |
+                                                    MLX5DV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS,
+                                       .create_flags = create_flags,
+                                       .send_ops_flags = MLX5DV_QP_EX_WITH_RAW_WQE};
+    return create(v.context, &attr, &mlx5);
+}
+
+/* A masked swap of the lower 32 bits where the upper 32 are these, or a masked addition of bytes. */
+struct raw {
+    struct mlx5_wqe_ctrl_seg control;
+    struct mlx5_wqe_raddr_seg remote;
+    struct mlx5_wqe_atomic_seg values;
+    union {
+        struct {
+            struct mlx5_wqe_atomic_seg masks;
+            struct mlx5_wqe_data_seg data;
+        } swap;
+        struct mlx5_wqe_data_seg data;
+    };
+};
+static const uint64_t word_before = 0x00000001000000ff, low = 0xffffffff, ends_of_bytes = 0x8080808080808080;
+
+static struct raw raw_request(bool swaps)
+{
+    struct raw raw = {.remote = {htobe64(far_half()), htobe32(v.mr->rkey), 0}};
+    raw.values.swap_add = htobe64(swaps ? 0xabcd : 0x0000000100000001);
+    raw.values.compare = htobe64(swaps ? word_before : ends_of_bytes);
+    if (swaps) raw.swap.masks = (struct mlx5_wqe_atomic_seg){htobe64(low), htobe64(~low)};
+    mlx5dv_set_data_seg(swaps ? &raw.swap.data : &raw.data, 8, v.mr->lkey, (uintptr_t)v.memory);
+    mlx5dv_set_ctrl_seg(&raw.control, 0, swaps ? MLX5_OPCODE_ATOMIC_MASKED_CS : MLX5_OPCODE_ATOMIC_MASKED_FA, 9,
+                        v.qp->qp_num, MLX5_WQE_CTRL_CQ_UPDATE, swaps ? 5 : 4, 0, 0);
+    return raw;
+}
+
+static void connect_raw(uint32_t inline_bytes)
+{
+    setenv("VERBS_DOUBLE", "masked", 1);
+    open_device(16);
+    v.qp = create_raw_qp(inline_bytes, MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE);
+    need(v.qp != NULL && to_init(v.qp, ALL) == 0 && to_init(v.other, ALL) == 0, "INIT");
+    need(to_rtr(v.qp, v.other->qp_num) == 0 && to_rtr(v.other, v.qp->qp_num) == 0, "RTR");
+    need(to_rts(v.qp) == 0 && to_rts(v.other) == 0, "RTS");
+}
+
+static void post_raw(const struct raw *raw)
+{
+    __typeof__(mlx5dv_qp_ex_from_ibv_qp_ex) *mlx5_of;
+    *(void **)&mlx5_of = mlx5_function("mlx5dv_qp_ex_from_ibv_qp_ex");
+    struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(v.qp);
+    ibv_wr_start(qp);
+    mlx5dv_wr_raw_wqe(mlx5_of(qp), raw);
+    need(ibv_wr_complete(qp) == 0, "ibv_wr_complete");
+    await();
+}
+
+static void no_raw_rule(void)
+{
+    connect_raw(32);
+    uint64_t *here = (uint64_t *)(void *)v.memory, *there = (uint64_t *)(uintptr_t)far_half();
+    *there = word_before;
+    struct raw add = raw_request(false), swap = raw_request(true);
+    post_raw(&add); /* 0xff + 1 is 0 in the lowest byte, and passes nothing on */
+    need(*here == word_before && *there == 0x0000000200000000, "a masked addition");
+    post_raw(&swap); /* the upper half is another one */
+    need(*here == 0x0000000200000000 && *there == *here, "a masked comparison");
+    *there = 0x0000000112345678;
+    post_raw(&swap);
+    need(*here == 0x0000000112345678 && *there == 0x000000010000abcd, "a masked swap");
+}
+
+static void raw_opcode(void)
+{
+    connect_raw(32);
+    struct raw raw = raw_request(true);
+    raw.control.opmod_idx_opcode = htobe32(9u << 24 | MLX5_OPCODE_ATOMIC_CS);
+    post_raw(&raw);
+}
+
+static void raw_size(void)
+{
+    connect_raw(32);
+    struct raw raw = raw_request(true);
+    raw.control.opmod_idx_opcode = htobe32(8u << 24 | MLX5_OPCODE_ATOMIC_MASKED_CS);
+    post_raw(&raw);
+}
+
+static void raw_of_another(void)
+{
+    connect_raw(32);
+    struct raw raw = raw_request(true);
+    raw.control.qpn_ds = htobe32(v.other->qp_num << 8 | 5);
+    post_raw(&raw);
+}
+
+static void raw_count(void)
+{
+    connect_raw(32);
+    struct raw raw = raw_request(true);
+    raw.control.qpn_ds = htobe32(v.qp->qp_num << 8 | 4);
+    post_raw(&raw);
+}
+
+static void raw_unsignaled(void)
+{
+    connect_raw(32);
+    struct raw raw = raw_request(true);
+    raw.control.fm_ce_se = 0;
+    post_raw(&raw);
+}
+
+static void raw_small(void)
+{
+    connect_raw(0);
+    struct raw raw = raw_request(true);
+    post_raw(&raw);
+}
+
+static void raw_scattered(void)
+{
+    setenv("VERBS_DOUBLE", "masked", 1);
+    open_device(16);
+    (void)create_raw_qp(32, 0);
+}
+#endif
+
 static const struct rule {
     const char *name; /* NULL: none is broken */
     void (*break_it)(void);
@@ -335,6 +486,16 @@ static const struct rule {
     {"the device has no atomics", no_atomics},
     {"RoCE needs a global route", no_route},
     {"a UD queue pair sends only", datagram_writes},
+#ifdef IB_HAVE_MLX5
+    {NULL, no_raw_rule},
+    {"a raw request is a masked atomic", raw_opcode},
+    {"a masked atomic states its size", raw_size},
+    {"a raw request names its queue pair", raw_of_another},
+    {"a raw request counts its segments", raw_count},
+    {"a raw request asks for its completion", raw_unsignaled},
+    {"a raw request fits the size that its queue counts", raw_small},
+    {"libmlx5 copies no value of a masked atomic out of a completion", raw_scattered},
+#endif
 };
 
 /* Returns true if the process ends as it should: with the rule's name and SIGABRT, or well. */

@@ -88,6 +88,27 @@ static void queue_work(struct queue_pair *qp, struct work *work)
     if (settings.late) qp->due_ns = now_ns() + (int64_t)draw(MOST_LATE_NS);
 }
 
+static int post_one(struct queue_pair *qp, const struct ibv_send_wr *wr, const struct masks *masks)
+{
+    check_request(qp, wr);
+    if (qp->n_posted - qp->n_retired >= qp->init.cap.max_send_wr) return ENOMEM;
+    struct work *work = work_new(qp, wr);
+    work->is_masked = masks != NULL;
+    if (masks != NULL) work->masks = *masks;
+    if ((wr->send_flags & IBV_SEND_INLINE) != 0 && !is_read(wr->opcode))
+        take_inline(qp, work);
+    else
+        check_operands(work);
+    queue_work(qp, work);
+    return 0;
+}
+
+static void go_on(struct queue_pair *qp)
+{
+    if (qp->verbs.state == IBV_QPS_ERR) finish_works(qp);
+    if (!settings.late) pump(qp);
+}
+
 int post_send(struct ibv_qp *verbs, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
     struct queue_pair *qp = (struct queue_pair *)verbs;
@@ -95,21 +116,18 @@ int post_send(struct ibv_qp *verbs, struct ibv_send_wr *wr, struct ibv_send_wr *
     pthread_mutex_lock(&verbs_lock);
     for (; wr != NULL && error == 0; wr = wr->next) {
         *bad = wr;
-        check_request(qp, wr);
-        if (qp->n_posted - qp->n_retired >= qp->init.cap.max_send_wr) {
-            error = ENOMEM;
-            break;
-        }
-        struct work *work = work_new(qp, wr);
-        if ((wr->send_flags & IBV_SEND_INLINE) != 0 && !is_read(wr->opcode))
-            take_inline(qp, work);
-        else
-            check_operands(work);
-        queue_work(qp, work);
+        error = post_one(qp, wr, NULL);
     }
-    if (qp->verbs.state == IBV_QPS_ERR) finish_works(qp);
-    if (!settings.late) pump(qp);
+    go_on(qp);
     pthread_mutex_unlock(&verbs_lock);
+    if (settings.late) wire_kick();
+    return error;
+}
+
+int post_masked(struct queue_pair *qp, const struct ibv_send_wr *wr, const struct masks *masks)
+{
+    int error = post_one(qp, wr, masks);
+    go_on(qp);
     if (settings.late) wire_kick();
     return error;
 }
@@ -165,8 +183,9 @@ static enum kind kind_of(const struct work *work)
 {
     if (is_write(work->opcode)) return WRITE;
     if (work->opcode == IBV_WR_RDMA_READ) return READ;
-    if (work->opcode == IBV_WR_ATOMIC_CMP_AND_SWP) return SWAP;
-    return work->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ? FETCH_ADD : SEND;
+    if (work->opcode == IBV_WR_ATOMIC_CMP_AND_SWP) return work->is_masked ? MASKED_SWAP : SWAP;
+    if (work->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) return work->is_masked ? MASKED_ADD : FETCH_ADD;
+    return SEND;
 }
 
 static void send_datagram(struct queue_pair *qp, struct work *work)
@@ -209,7 +228,8 @@ static bool send_request(struct queue_pair *qp, struct work *work)
                           .imm = work->imm,
                           .length = work->n_bytes,
                           .compare = work->compare,
-                          .swap = work->swap};
+                          .swap = work->swap,
+                          .masks = work->masks};
     char bytes[CHUNK_BYTES];
     address_frame(qp, &qp->attr.ah_attr, &frame);
     do {

@@ -25,6 +25,8 @@
  *   name=NAME      of the adapters, before their numbers; hca_
  *   vendor=N       0x8086; part=N: 0x1592
  *   atomics=WHICH  none, adapter (atomic among those of adapters only) or system (also with processors); adapter
+ *   masked         adapters are mlx5 with masked atomics, and libmlx5.so.1 is the double's; masked=N: number N is
+ *   no_devx        the kernel lets no process query an mlx5
  *   max_mr=N       of a process
  *   max_qp=N       of an adapter, for all processes of its host
  *   seed=N         of all that is drawn
@@ -41,10 +43,12 @@
 
 enum { MOST_ADAPTERS = 16, MOST_GIDS = 16, QPS_OF_A_PROCESS = 4096, CHUNK_BYTES = 64 << 10, PACKET_BYTES = 4096 };
 
+enum { ALL_ADAPTERS = -1, NO_ADAPTER = -2 };
+
 struct settings {
     bool unordered, relaxed, late, is_ethernet, is_unspecified, has_vlans, has_subnets, has_partitions, counts_memlock,
-        has_odp, has_odp_atomics;
-    int n_adapters, down, max_mr, max_qp;
+        has_odp, has_odp_atomics, has_no_devx;
+    int n_adapters, down, max_mr, max_qp, masked; /* masked: a number, ALL_ADAPTERS or NO_ADAPTER */
     unsigned vendor, part;
     enum ibv_atomic_cap atomics;
     char name[24];
@@ -63,6 +67,7 @@ struct context {
     struct ibv_context verbs; /* the last part of a struct verbs_context */
     struct adapter *adapter;
     int async_write_fd;
+    bool is_devx; /* takes commands */
 };
 
 struct region {
@@ -101,14 +106,20 @@ struct address {
     struct ibv_ah_attr attr;
 };
 
+struct masks {     /* of a masked atomic */
+    uint64_t swap; /* the bits that change; of an addition: those that pass no carry on */
+    uint64_t compare;
+};
+
 struct work { /* a send request that is under way */
     struct work *next;
     uint64_t number, wr_id;
     enum ibv_wr_opcode opcode;
     unsigned flags;
-    bool is_signaled, is_done;
+    bool is_signaled, is_done, is_masked;
     uint32_t imm, n_bytes, sent, replied;
     uint64_t remote, compare, swap;
+    struct masks masks;
     uint32_t rkey, qkey, qpn;
     const struct address *to; /* of a datagram */
     char *inline_bytes;
@@ -117,7 +128,11 @@ struct work { /* a send request that is under way */
 };
 
 struct queue_pair {
-    struct ibv_qp verbs;
+    union {
+        struct ibv_qp verbs;
+        struct ibv_qp_ex ex;
+    };
+    struct raw_queue *raw; /* of mlx5.c; NULL: it takes no raw requests */
     struct context *context;
     struct ibv_qp_init_attr init;
     struct ibv_qp_attr attr;
@@ -137,7 +152,7 @@ struct queue_pair {
 
 /* ---- on the wire ---- */
 
-enum kind { WRITE = 1, SEND, READ, FETCH_ADD, SWAP, DATAGRAM, ACK, DATA, VALUE, NAK };
+enum kind { WRITE = 1, SEND, READ, FETCH_ADD, SWAP, MASKED_ADD, MASKED_SWAP, DATAGRAM, ACK, DATA, VALUE, NAK };
 enum { LAST = 1, FENCED = 2, SOLICITED = 4, HAS_IMM = 8 };
 
 struct frame {
@@ -145,6 +160,7 @@ struct frame {
     uint16_t kind, flags;
     uint32_t qpn, from_qpn;
     uint64_t number, remote, compare, swap;
+    struct masks masks;
     uint32_t rkey, length, imm, qkey, status;
     uint16_t pkey, slid, vlan;
     uint8_t traffic_class, sl, adapter;
@@ -177,6 +193,7 @@ int n_gids(void);
 bool find_gid(const union ibv_gid *gid, struct place *out);
 uint16_t lid_of(int host, int adapter);
 uint16_t pkey_at(int index); /* 0: no entry */
+bool has_masked(const struct adapter *adapter);
 int query_device_ex(struct ibv_context *verbs, const struct ibv_query_device_ex_input *input,
                     struct ibv_device_attr_ex *out, size_t out_bytes);
 const char *folder_of_sockets(void);
@@ -201,6 +218,7 @@ void finish_works(struct queue_pair *qp);
 
 /* ---- send.c: with the lock held ---- */
 void pump(struct queue_pair *qp);
+int post_masked(struct queue_pair *qp, const struct ibv_send_wr *wr, const struct masks *masks);
 void take_reply(struct queue_pair *qp, const struct frame *frame, const void *bytes);
 
 /* ---- wire.c ---- */
