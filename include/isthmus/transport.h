@@ -134,7 +134,8 @@ enum { ISTHMUS_BITS8 = 0, ISTHMUS_BITS16 = 1, ISTHMUS_BITS32 = 2, ISTHMUS_BITS64
 enum {
     ISTHMUS_AMO_FETCHING = 1 << 0, /* the function stores the old value in *fetched */
     ISTHMUS_AMO_NBI = 1 << 1       /* may return before the operation is complete; *fetched is valid, and the
-                                      operation complete at the source, after local_complete */
+                                      operation complete at the source, after local_complete. Never blocks, unless
+                                      the function is that without this flag. AGAIN: nothing was started */
 };
 
 /* comparisons, as in `wait until word > value` */
@@ -318,9 +319,9 @@ struct isthmus_services {
     uint64_t scopes; /* ISTHMUS_SCOPE_, that this job may need; the same on all PEs but for HOST. 0 at probe */
 
     /* A slot calls this about four times a second while it waits for a reply of a PE, where that is not what the slot
-     * is for: in a cold slot, or until a peer has connected. Reports of a job that hangs then name the wait. Ends the
-     * job, and does not return, if a PE of this host has been stopped for longer than ISTHMUS_PULSE_TIMEOUT. Not at
-     * probe. */
+     * is for: in a cold slot, or, in a blocking one, until a peer has connected. Reports of a job that hangs then name
+     * the wait. Ends the job, and does not return, if a PE of this host has been stopped for longer than
+     * ISTHMUS_PULSE_TIMEOUT. Not at probe. */
     void (*still_waits)(void *core);
 
     /* Since minor version 5. */
@@ -425,7 +426,8 @@ struct isthmus_data_ops {
     isthmus_status (*put)(isthmus_chan *, isthmus_path *, const isthmus_rmem *remote, uint64_t remote_offset_bytes,
                           const void *source, const isthmus_lmem *source_mem, size_t length_bytes);
 
-    /* Never blocks; `source` is borrowed until local_complete. AGAIN: nothing was started. Absent: put. */
+    /* Never blocks; `source` is borrowed until local_complete. AGAIN: nothing was started, but what the call has to
+     * come after may have been: calls that are repeated, with progress between them, lead to the end. Absent: put. */
     isthmus_status (*put_nbi)(isthmus_chan *, isthmus_path *, const isthmus_rmem *remote, uint64_t remote_offset_bytes,
                               const void *source, const isthmus_lmem *source_mem, size_t length_bytes);
 
@@ -433,7 +435,7 @@ struct isthmus_data_ops {
     isthmus_status (*get)(isthmus_chan *, isthmus_path *, const isthmus_rmem *remote, uint64_t remote_offset_bytes,
                           void *dest, const isthmus_lmem *dest_mem, size_t length_bytes);
 
-    /* Never blocks; `dest` holds the data after local_complete. Absent: get. */
+    /* Never blocks; `dest` holds the data after local_complete. AGAIN: nothing was started. Absent: get. */
     isthmus_status (*get_nbi)(isthmus_chan *, isthmus_path *, const isthmus_rmem *remote, uint64_t remote_offset_bytes,
                               void *dest, const isthmus_lmem *dest_mem, size_t length_bytes);
 

@@ -126,8 +126,9 @@ enum ib_op_class {
     IB_OP_CLASSES
 };
 
-/* In ib_ep.before beside the classes: the endpoint gathers puts, whose message goes before any other operation. */
-enum { IB_GATHERING = 1 << IB_OP_CLASSES };
+/* In ib_ep.before beside the classes. GATHERING: the endpoint gathers puts, whose message goes before any other
+ * operation. PROBING: ib_ep_probe() has started, and no operation goes before the peer replies. */
+enum { IB_GATHERING = 1 << IB_OP_CLASSES, IB_PROBING = IB_GATHERING << 1 };
 
 enum { IB_SHORT_PUT_BYTES = 8 };
 
@@ -166,6 +167,7 @@ struct ib_ep {
         uint64_t number; /* of the operation */
     } last_put;          /* to host memory, where path->is_relaxed: a flush reads its first byte */
     struct ib_batch connecting, flush;
+    uint64_t reply_by_ns;          /* when a peer that calls without a wait have waited for is lost; 0: none has */
     struct ib_qp *qp;              /* for atomics by the peer's adapter; NULL: not used so far */
     struct ib_batch qp_connecting; /* pending until the peer has connected its queue pair to it */
     bool is_qp_connected, has_qp_answered, is_qp_lent;
@@ -344,6 +346,7 @@ isthmus_status ib_worker_create(isthmus_tr *tr, bool is_private);
 void ib_worker_destroy(struct ib_worker *worker);
 int ib_worker_progress(struct ib_worker *worker);       /* under its lock: events handled */
 isthmus_status ib_worker_arm(struct ib_worker *worker); /* AGAIN: it has work now */
+uint64_t ib_now_ns(void);
 
 /* For a channel that opens. Called by cold slots only, so by one thread at a time. */
 struct ib_worker *ib_worker_least_used(isthmus_tr *tr);
@@ -391,20 +394,25 @@ isthmus_status ib_path_open(isthmus_tr *tr, const struct isthmus_peer *peer, ist
 void ib_path_close(isthmus_path *path);
 isthmus_status ib_ep_get(struct ib_worker *worker, isthmus_path *path, struct ib_ep **out); /* created on first use */
 
-/* Before the first operation: reads a byte of the peer's memory, and returns OK if the peer replies in time. The lock
- * is released meanwhile. */
-isthmus_status ib_ep_probe(struct ib_ep *ep, ucp_rkey_h rkey, uint64_t address);
+/* How a call waits: for peers and for room; or not at all: nonblocking slots return AGAIN, and start what will let a
+ * later call go on. */
+enum ib_wait { IB_NO_WAIT, IB_WAIT };
+
+/* Before the first operation: starts to read a byte of the peer's memory. ib_ep_order() waits for the reply:
+ * ib_ep_probe_end(), which returns OK if the peer replies in time. */
+void ib_ep_probe(struct ib_ep *ep, ucp_rkey_h rkey, uint64_t address);
+isthmus_status ib_ep_probe_end(struct ib_ep *ep, enum ib_wait wait);
 
 /* Waits for a reply that counts in `batch`. A peer that does not send it in time (ISTHMUS_IB_TIMEOUT) is lost: returns
- * UNREACHABLE. The lock is released meanwhile. */
-isthmus_status ib_ep_wait_for_reply(struct ib_ep *ep, const struct ib_batch *batch);
+ * UNREACHABLE, with IB_NO_WAIT after calls that returned AGAIN meanwhile. The lock is released meanwhile. */
+isthmus_status ib_ep_wait_for_reply(struct ib_ep *ep, const struct ib_batch *batch, enum ib_wait wait);
 
 void ib_ep_lose(struct ib_ep *ep, ucs_status_t why);                 /* the peer is lost */
 void ib_eps_close_lost(struct ib_worker *worker);                    /* only then does UCX complete their operations */
 isthmus_status ib_ep_fail(const struct ib_ep *ep, ucs_status_t why); /* reports a failed operation */
 isthmus_status ib_batch_fail(const struct ib_worker *worker,
-                             struct ib_batch *batch); /* likewise; OK: none has failed */
-isthmus_status ib_ep_wait_for_room(struct ib_ep *ep); /* for one more message or request */
+                             struct ib_batch *batch);                    /* likewise; OK: none has failed */
+isthmus_status ib_ep_wait_for_room(struct ib_ep *ep, enum ib_wait wait); /* for one more message or request */
 
 /* Keeps the reason why an operation fails with IB_REFUSED; the first reason stays. */
 void ib_refusal_keep(isthmus_tr *tr, isthmus_status code, const char *text);
@@ -423,6 +431,7 @@ isthmus_status ib_rkey_get(struct ib_ep *ep, uint32_t worker, const isthmus_rmem
 
 /* ib_flush.c: flushes, and the slots that complete operations at the target. */
 isthmus_status ib_flush_one(struct ib_worker *worker, struct ib_ep *ep); /* under the lock: all operations before */
+isthmus_status ib_flush_begin(struct ib_ep *ep); /* likewise, those before the fence; AGAIN until they are flushed */
 isthmus_status ib_remote_commit(isthmus_chan *chan, isthmus_path *path);
 isthmus_status ib_commit_start(isthmus_chan *chan, isthmus_path *path, uint64_t *ticket);
 isthmus_status ib_commit_test(isthmus_chan *chan, uint64_t ticket);
@@ -443,16 +452,17 @@ isthmus_amo_fn ib_amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, uint
 
 /* ---- order across fences (ib_data.c) ----
  * Each operation first calls ib_ep_order(), which waits for replies or flushes the endpoint if the operation could
- * overtake one from before a fence, and is then recorded. Under the worker's lock. */
+ * overtake one from before a fence, and is then recorded. Under the worker's lock. With IB_NO_WAIT, AGAIN: replies are
+ * missing, or a flush is under way. */
 
 void ib_ep_set_lanes(struct ib_ep *ep, enum ib_lanes lanes, bool is_ordered);
 
-isthmus_status ib_ep_order_slow(struct ib_ep *ep, enum ib_op_class class);
+isthmus_status ib_ep_order_slow(struct ib_ep *ep, enum ib_op_class class, enum ib_wait wait);
 
-static inline isthmus_status ib_ep_order(struct ib_ep *ep, enum ib_op_class class)
+static inline isthmus_status ib_ep_order(struct ib_ep *ep, enum ib_op_class class, enum ib_wait wait)
 {
     if (ep->n_fences == ep->worker->n_fences && (ep->before & ep->conflicts[class]) == 0) return ISTHMUS_OK;
-    return ib_ep_order_slow(ep, class);
+    return ib_ep_order_slow(ep, class, wait);
 }
 
 /* `is_to_flush`: a flush of all endpoints waits for it. */
@@ -482,11 +492,13 @@ struct ib_target {
     bool is_by_am; /* short puts go as messages of our own: ib_am_put() */
 };
 isthmus_status ib_target_find_slow(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                   enum ib_op_class class, struct ib_target *out); /* the endpoint and the rkey only */
+                                   enum ib_op_class class, enum ib_wait wait,
+                                   struct ib_target *out); /* the endpoint and the rkey only */
 
 /* Finds it, and waits until an operation of that class may be issued: ib_ep_order(). */
 static inline isthmus_status ib_target_find(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                            uint64_t offset_bytes, enum ib_op_class class, struct ib_target *out)
+                                            uint64_t offset_bytes, enum ib_op_class class, enum ib_wait wait,
+                                            struct ib_target *out)
 {
     uint32_t worker = chan->worker->index;
     out->address = remote->address + offset_bytes;
@@ -495,10 +507,10 @@ static inline isthmus_status ib_target_find(isthmus_chan *chan, isthmus_path *pa
     out->is_host = remote->kind == ISTHMUS_MEM_HOST;
     if (out->ep != NULL && out->rkey != NULL && out->ep->failure == UCS_OK) {
         out->is_by_am = out->ep->lanes == IB_LANE_AM && out->is_host;
-        return ib_ep_order(out->ep, class);
+        return ib_ep_order(out->ep, class, wait);
     }
     out->is_by_am = false; /* the first operation goes by UCX */
-    return ib_target_find_slow(chan, path, remote, class, out);
+    return ib_target_find_slow(chan, path, remote, class, wait, out);
 }
 
 /* Records a put that goes by UCX. */
@@ -509,8 +521,9 @@ static inline void ib_record_put(const struct ib_target *at, size_t length_bytes
     if (ep->path->is_relaxed && at->is_host) ep->last_put = (struct ib_place){at->address, at->rkey, ep->n_issued};
 }
 
-/* ib_data.c: a put by UCX, never as a message of our own, which is not waited for. Under the worker's lock. */
-void ib_put_by_ucx(const struct ib_target *at, const void *source, const isthmus_lmem *source_mem, size_t length_bytes,
-                   struct ib_batch *batch);
+/* ib_data.c: a put by UCX, never as a message of our own, which is not waited for. Under the worker's lock. With
+ * IB_NO_WAIT, AGAIN: nothing was started. */
+isthmus_status ib_put_by_ucx(const struct ib_target *at, const void *source, const isthmus_lmem *source_mem,
+                             size_t length_bytes, struct ib_batch *batch, enum ib_wait wait);
 
 #endif

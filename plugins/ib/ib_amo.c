@@ -14,11 +14,11 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a narrow operand lies
 /* ---- by active messages ---- */
 
 static isthmus_status am_fetch(const struct ib_target *at, const struct ib_amo *amo, void *fetched,
-                               struct ib_batch *batch, struct ib_batch *also)
+                               struct ib_batch *batch, struct ib_batch *also, enum ib_wait wait)
 {
     isthmus_status status = ISTHMUS_OK;
     while (status == ISTHMUS_OK && !ib_am_fetch(at->ep, at->address, amo, fetched, batch, also))
-        status = ib_ep_wait_for_room(at->ep);
+        status = ib_ep_wait_for_room(at->ep, wait);
     return status;
 }
 
@@ -27,16 +27,16 @@ static isthmus_status am_fetch(const struct ib_target *at, const struct ib_amo *
 static isthmus_status am_post(isthmus_chan *chan, const struct ib_target *at, const struct ib_amo *amo)
 {
     isthmus_status status = ISTHMUS_OK;
-    if (!at->is_by_am) return am_fetch(at, amo, NULL, chan->remote, NULL);
+    if (!at->is_by_am) return am_fetch(at, amo, NULL, chan->remote, NULL, IB_WAIT);
     while (status == ISTHMUS_OK && !ib_am_post(at->ep, at->address, amo, chan->remote))
-        status = ib_ep_wait_for_room(at->ep);
+        status = ib_ep_wait_for_room(at->ep, IB_WAIT);
     return status;
 }
 
 static isthmus_status am_fetch_and_wait(const struct ib_target *at, const struct ib_amo *amo, uint64_t *old)
 {
     struct ib_batch batch = {0};
-    isthmus_status status = am_fetch(at, amo, old, &batch, NULL);
+    isthmus_status status = am_fetch(at, amo, old, &batch, NULL, IB_WAIT);
     if (status != ISTHMUS_OK) return status;
     (void)ib_worker_wait(at->ep->worker, &batch, IB_FOR_EVER);
     return batch.failure == UCS_OK ? ISTHMUS_OK : ib_ep_fail(at->ep, batch.failure);
@@ -59,7 +59,7 @@ static isthmus_status fail_without_key(const isthmus_path *path)
 
 /* Connects what the first atomic needs. */
 static isthmus_status rc_target_find_slow(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                          struct rc_target *out)
+                                          enum ib_wait wait, struct rc_target *out)
 {
     struct ib_target at;
     isthmus_status status = remote->has_atomic_rkey ? ISTHMUS_OK : fail_without_key(path);
@@ -67,15 +67,15 @@ static isthmus_status rc_target_find_slow(isthmus_chan *chan, isthmus_path *path
     if (path->is_self)
         status = ib_ep_get(chan->worker, path, &out->ep);
     else
-        status = ib_target_find_slow(chan, path, remote, IB_OP_RC_AMO, &at);
+        status = ib_target_find_slow(chan, path, remote, IB_OP_RC_AMO, wait, &at);
     if (status == ISTHMUS_OK && !path->is_self) out->ep = at.ep;
     /* The reply shows whether the peer's adapter has masked operations. */
-    if (status == ISTHMUS_OK && !out->ep->is_qp_connected) status = ib_rc_connect(out->ep);
+    if (status == ISTHMUS_OK && !out->ep->is_qp_connected) status = ib_rc_connect(out->ep, wait);
     return status;
 }
 
 static isthmus_status rc_target_find(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                     uint64_t offset_bytes, struct rc_target *out)
+                                     uint64_t offset_bytes, enum ib_wait wait, struct rc_target *out)
 {
     isthmus_status status = ISTHMUS_OK;
     out->ep = path->eps[chan->worker->index];
@@ -83,22 +83,27 @@ static isthmus_status rc_target_find(isthmus_chan *chan, isthmus_path *path, con
     out->rkey = remote->atomic_rkey;
     bool is_known = out->ep != NULL && out->ep->is_qp_connected && out->ep->failure == UCS_OK &&
                     remote->has_atomic_rkey;
-    if (!is_known) status = rc_target_find_slow(chan, path, remote, out);
+    if (!is_known) status = rc_target_find_slow(chan, path, remote, wait, out);
     return status;
+}
+
+static isthmus_status rc_ready(struct ib_ep *ep, enum ib_wait wait)
+{
+    isthmus_status status = ep->is_qp_connected ? ISTHMUS_OK : ib_rc_connect(ep, wait);
+    return status == ISTHMUS_OK ? ib_ep_order(ep, IB_OP_RC_AMO, wait) : status;
 }
 
 /* Each wait releases the lock: other threads may fence meanwhile, or give up the queue pair for another one. */
 static isthmus_status rc_start(const struct rc_target *at, const struct ib_word_op *word_op, void *fetched,
-                               struct ib_batch *batch, struct ib_batch *also)
+                               struct ib_batch *batch, struct ib_batch *also, enum ib_wait wait)
 {
     const struct ib_rc_amo atomic = {at->address, at->rkey, fetched, batch, also};
     for (;;) {
-        isthmus_status status = at->ep->is_qp_connected ? ISTHMUS_OK : ib_rc_connect(at->ep);
-        if (status == ISTHMUS_OK) status = ib_ep_order(at->ep, IB_OP_RC_AMO);
+        isthmus_status status = rc_ready(at->ep, wait);
         if (status != ISTHMUS_OK) return status;
         if (!at->ep->is_qp_connected) continue;
         if (ib_rc_start(at->ep, &atomic, word_op)) return ISTHMUS_OK;
-        status = ib_ep_wait_for_room(at->ep);
+        status = ib_ep_wait_for_room(at->ep, wait);
         if (status != ISTHMUS_OK) return status;
     }
 }
@@ -107,7 +112,7 @@ static isthmus_status execute(void *arg, const struct ib_word_op *word_op, uint6
 {
     const struct rc_target *at = arg;
     struct ib_batch batch = {0};
-    isthmus_status status = rc_start(at, word_op, old, &batch, NULL);
+    isthmus_status status = rc_start(at, word_op, old, &batch, NULL, IB_WAIT);
     if (status != ISTHMUS_OK) return status;
     (void)ib_worker_wait(at->ep->worker, &batch, IB_FOR_EVER);
     return batch.failure == UCS_OK ? ISTHMUS_OK : ib_ep_fail(at->ep, batch.failure);
@@ -117,21 +122,34 @@ static isthmus_status rc_fetch_and_wait(isthmus_chan *chan, isthmus_path *path, 
                                         uint64_t offset_bytes, const struct ib_amo *amo, uint64_t *old)
 {
     struct rc_target at;
-    isthmus_status status = rc_target_find(chan, path, remote, offset_bytes, &at);
+    isthmus_status status = rc_target_find(chan, path, remote, offset_bytes, IB_WAIT, &at);
     if (status != ISTHMUS_OK) return status;
     const struct ib_word word = {execute, &at, ib_rc_has_masked(path)};
     return ib_word_update(&word, amo->op, amo->operand, amo->compare, old);
 }
 
-/* remote_commit waits for the completion of an atomic that fetches nothing; the old value is dropped. */
+/* remote_commit waits for the completion of an atomic that fetches nothing; the old value is dropped. One that fetches
+ * is nonblocking. */
 static isthmus_status rc_post(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
                               const struct ib_word_op *word_op, void *fetched)
 {
     struct rc_target at;
-    isthmus_status status = rc_target_find(chan, path, remote, offset_bytes, &at);
+    enum ib_wait wait = fetched == NULL ? IB_WAIT : IB_NO_WAIT;
+    isthmus_status status = rc_target_find(chan, path, remote, offset_bytes, wait, &at);
     if (status != ISTHMUS_OK) return status;
-    if (fetched == NULL) return rc_start(&at, word_op, NULL, chan->remote, NULL);
-    return rc_start(&at, word_op, fetched, chan->local, chan->remote);
+    if (fetched == NULL) return rc_start(&at, word_op, NULL, chan->remote, NULL, wait);
+    return rc_start(&at, word_op, fetched, chan->local, chan->remote, wait);
+}
+
+/* Several requests, one after the other, wait for adapters alone once nothing is to come before them. */
+static isthmus_status rc_begin(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote)
+{
+    struct rc_target at;
+    ib_worker_lock(chan->worker);
+    isthmus_status status = rc_target_find(chan, path, remote, 0, IB_NO_WAIT, &at);
+    if (status == ISTHMUS_OK) status = rc_ready(at.ep, IB_NO_WAIT);
+    ib_worker_unlock(chan->worker);
+    return status;
 }
 
 /* ---- the slot ---- */
@@ -167,7 +185,7 @@ static isthmus_status fetching(isthmus_chan *chan, isthmus_path *path, const ist
     if (is_rc) {
         status = rc_fetch_and_wait(chan, path, remote, offset_bytes, amo, &old);
     } else {
-        status = ib_target_find(chan, path, remote, offset_bytes, IB_OP_AM, &at);
+        status = ib_target_find(chan, path, remote, offset_bytes, IB_OP_AM, IB_WAIT, &at);
         if (status == ISTHMUS_OK) status = am_fetch_and_wait(&at, amo, &old);
     }
     ib_worker_unlock(chan->worker);
@@ -184,14 +202,17 @@ static isthmus_status fetching_nbi(isthmus_chan *chan, isthmus_path *path, const
         return ib_device_amo(chan, path, remote, offset_bytes, amo, fetched, ISTHMUS_AMO_FETCHING | ISTHMUS_AMO_NBI);
     bool is_rc = is_by_adapter(chan, amo);
     bool must_wait = is_rc ? !is_nonblocking(path, amo, &word_op) : remote->own != NULL;
+    isthmus_status begun = must_wait && is_rc && !path->is_self ? rc_begin(chan, path, remote) : ISTHMUS_OK;
+    if (begun != ISTHMUS_OK) return begun;
     if (must_wait) return fetching(chan, path, remote, offset_bytes, amo, fetched);
     ib_worker_lock(chan->worker);
     isthmus_status status = ISTHMUS_ERR_AGAIN;
     if (ib_has_room(chan) && is_rc) {
         status = rc_post(chan, path, remote, offset_bytes, &word_op, fetched);
     } else if (ib_has_room(chan)) {
-        status = ib_target_find(chan, path, remote, offset_bytes, IB_OP_AM, &at);
-        if (status == ISTHMUS_OK) status = am_fetch(&at, amo, fetched, chan->local, at.is_by_am ? NULL : chan->remote);
+        status = ib_target_find(chan, path, remote, offset_bytes, IB_OP_AM, IB_NO_WAIT, &at);
+        struct ib_batch *also = status != ISTHMUS_OK || at.is_by_am ? NULL : chan->remote;
+        if (status == ISTHMUS_OK) status = am_fetch(&at, amo, fetched, chan->local, also, IB_NO_WAIT);
     }
     ib_worker_unlock(chan->worker);
     return status;
@@ -213,7 +234,7 @@ static isthmus_status posted(isthmus_chan *chan, isthmus_path *path, const isthm
     if (is_rc) {
         status = rc_post(chan, path, remote, offset_bytes, &word_op, NULL);
     } else {
-        status = ib_target_find(chan, path, remote, offset_bytes, IB_OP_AM, &at);
+        status = ib_target_find(chan, path, remote, offset_bytes, IB_OP_AM, IB_WAIT, &at);
         if (status == ISTHMUS_OK) status = am_post(chan, &at, amo);
     }
     ib_worker_unlock(chan->worker);

@@ -12,12 +12,13 @@
 enum { PROGRESS_EVERY = 32 };
 
 isthmus_status ib_target_find_slow(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                   enum ib_op_class class, struct ib_target *out)
+                                   enum ib_op_class class, enum ib_wait wait, struct ib_target *out)
 {
     isthmus_status status = ib_ep_get(chan->worker, path, &out->ep);
     if (status == ISTHMUS_OK) status = ib_rkey_get(out->ep, chan->worker->index, remote, &out->rkey);
-    if (status == ISTHMUS_OK) status = ib_ep_probe(out->ep, out->rkey, remote->address);
-    return status == ISTHMUS_OK ? ib_ep_order(out->ep, class) : status;
+    if (status != ISTHMUS_OK) return status;
+    ib_ep_probe(out->ep, out->rkey, remote->address);
+    return ib_ep_order(out->ep, class, wait);
 }
 
 /* ---- puts and gets ---- */
@@ -34,8 +35,8 @@ struct local_buffer {
 /* Returns true if UCX may have failed to register the local operand. */
 static bool may_be_operand(ucs_status_t status) { return ib_ucp_code(status) != ISTHMUS_ERR_PEER_LOST; }
 
-IB_INLINE void start_rma(const struct ib_target *at, enum direction direction, const struct local_buffer *local,
-                         struct ib_batch *batch)
+IB_INLINE isthmus_status start_rma(const struct ib_target *at, enum direction direction,
+                                   const struct local_buffer *local, struct ib_batch *batch, enum ib_wait wait)
 {
     ucp_request_param_t params;
     bool is_registered = local->mem != NULL && local->mem->operand != NULL;
@@ -45,8 +46,7 @@ IB_INLINE void start_rma(const struct ib_target *at, enum direction direction, c
         params.memh = local->mem->operand;
     } else if (direction == PUT && local->length_bytes > IB_SHORT_PUT_BYTES &&
                ib_is_copied(at->ep->worker, local->addr, local->length_bytes)) {
-        ib_put_copied(at, local->addr, local->length_bytes, batch);
-        return;
+        return ib_put_copied(at, local->addr, local->length_bytes, batch, wait);
     }
     if (direction != GET) ib_record_put(at, local->length_bytes, direction == PUT);
     ucs_status_ptr_t request = direction != GET ? ib_ucp.ucp_put_nbx(at->ep->ucp, local->addr, local->length_bytes,
@@ -54,27 +54,28 @@ IB_INLINE void start_rma(const struct ib_target *at, enum direction direction, c
                                                 : ib_ucp.ucp_get_nbx(at->ep->ucp, local->addr, local->length_bytes,
                                                                      at->address, at->rkey, &params);
     if (direction == PUT && !is_registered && UCS_PTR_IS_ERR(request) && may_be_operand(UCS_PTR_STATUS(request)))
-        ib_put_again(at, local->addr, local->length_bytes, batch);
-    else
-        ib_batch_add(request, batch);
+        return ib_put_again(at, local->addr, local->length_bytes, batch, wait);
+    ib_batch_add(request, batch);
+    return ISTHMUS_OK;
 }
 
-IB_INLINE void start(const struct ib_target *at, enum direction direction, const struct local_buffer *local,
-                     struct ib_batch *batch, bool is_nbi)
+/* With IB_NO_WAIT, AGAIN: nothing was started. */
+IB_INLINE isthmus_status start(const struct ib_target *at, enum direction direction, const struct local_buffer *local,
+                               struct ib_batch *batch, enum ib_wait wait)
 {
     if (direction != GET && at->is_by_am && local->length_bytes <= IB_AM_DATA_BYTES) {
-        const struct ib_am_data data = {local->addr, local->length_bytes, direction == PUT && !is_nbi,
+        const struct ib_am_data data = {local->addr, local->length_bytes, direction == PUT && wait == IB_WAIT,
                                         direction == NOTIFY};
-        if (ib_am_put(at->ep, at->address, &data, batch)) return;
+        if (ib_am_put(at->ep, at->address, &data, batch)) return ISTHMUS_OK;
     }
-    start_rma(at, direction, local, batch);
+    return start_rma(at, direction, local, batch, wait);
 }
 
-void ib_put_by_ucx(const struct ib_target *at, const void *source, const isthmus_lmem *source_mem, size_t length_bytes,
-                   struct ib_batch *batch)
+isthmus_status ib_put_by_ucx(const struct ib_target *at, const void *source, const isthmus_lmem *source_mem,
+                             size_t length_bytes, struct ib_batch *batch, enum ib_wait wait)
 {
     const struct local_buffer local = {(void *)(uintptr_t)source, source_mem, length_bytes};
-    start_rma(at, PUT, &local, batch);
+    return start_rma(at, PUT, &local, batch, wait);
 }
 
 IB_INLINE enum ib_op_class class_of(enum direction direction, const struct local_buffer *local)
@@ -111,9 +112,9 @@ IB_INLINE isthmus_status transfer(isthmus_chan *chan, isthmus_path *path, const 
     ib_worker_lock(chan->worker);
     isthmus_status status = direction == NOTIFY ? fence(chan) : ISTHMUS_OK;
     if (status == ISTHMUS_OK)
-        status = ib_target_find(chan, path, remote, offset_bytes, class_of(direction, local), &at);
+        status = ib_target_find(chan, path, remote, offset_bytes, class_of(direction, local), IB_WAIT, &at);
     if (status == ISTHMUS_OK) {
-        start(&at, direction, local, &batch, false);
+        (void)start(&at, direction, local, &batch, IB_WAIT);
         (void)ib_worker_wait(chan->worker, &batch, IB_FOR_EVER);
         if (batch.failure != UCS_OK) status = ib_ep_fail(at.ep, batch.failure);
     }
@@ -128,9 +129,10 @@ IB_INLINE isthmus_status transfer_nbi(isthmus_chan *chan, isthmus_path *path, co
     struct ib_worker *worker = chan->worker;
     ib_worker_lock(worker);
     isthmus_status status = ISTHMUS_ERR_AGAIN;
-    if (ib_has_room(chan)) status = ib_target_find(chan, path, remote, offset_bytes, class_of(direction, local), &at);
+    if (ib_has_room(chan))
+        status = ib_target_find(chan, path, remote, offset_bytes, class_of(direction, local), IB_NO_WAIT, &at);
     if (status == ISTHMUS_OK) {
-        start(&at, direction, local, chan->local, true);
+        status = start(&at, direction, local, chan->local, IB_NO_WAIT);
         /* Puts that UCX sends at once are never pending, and fill the send queue all the same. Messages over TCP need
          * no such progress. */
         if (at.ep->lanes != IB_LANE_AM && ++chan->n_unpolled % PROGRESS_EVERY == 0 && !worker->has_leader)
@@ -261,7 +263,7 @@ void ib_ep_set_lanes(struct ib_ep *ep, enum ib_lanes lanes, bool is_ordered)
     ep->lanes = lanes;
     ep->is_ordered = is_ordered || lanes == IB_LANE_AM;
     for (size_t class = 0; class < IB_OP_CLASSES; class ++)
-        ep->conflicts[class] = conflicts[lanes][class] | IB_GATHERING;
+        ep->conflicts[class] = conflicts[lanes][class] | IB_GATHERING | IB_PROBING;
     if (ep->is_ordered) return;
     ep->conflicts[IB_OP_SHORT_PUT] |= SHORT_PUT | RMA;
     ep->conflicts[IB_OP_RMA] |= SHORT_PUT | RMA;
@@ -295,23 +297,32 @@ static isthmus_status wait_for_replies(struct ib_ep *ep, struct ib_replies *repl
     return ep->failure == UCS_OK ? ISTHMUS_OK : ib_ep_fail(ep, ep->failure);
 }
 
+/* Without a wait: replies come, and flushes end, by progress. */
+static isthmus_status order_begin(struct ib_ep *ep, const struct ib_replies *missing)
+{
+    if (missing == NULL) return ib_flush_begin(ep);
+    return ep->failure == UCS_OK ? ISTHMUS_ERR_AGAIN : ib_ep_fail(ep, ep->failure);
+}
+
 /* The first operation after a fence, or one that could overtake operations before it. Other threads may fence and issue
  * operations while this one waits. */
-isthmus_status ib_ep_order_slow(struct ib_ep *ep, enum ib_op_class class)
+isthmus_status ib_ep_order_slow(struct ib_ep *ep, enum ib_op_class class, enum ib_wait wait)
 {
-    isthmus_status status = ISTHMUS_OK;
+    isthmus_status status = (ep->before & IB_PROBING) != 0 ? ib_ep_probe_end(ep, wait) : ISTHMUS_OK;
     while (status == ISTHMUS_OK) {
         ib_am_send_gathered(ep); /* first: note_fence() keeps no bit of it */
         note_fence(ep);
         uint8_t conflicts = ep->before & ep->conflicts[class];
         if (conflicts == 0) break;
-        if ((conflicts & 1u << IB_OP_RC_AMO) != 0) {
-            status = wait_for_replies(ep, &ep->rc_replies);
-        } else if (!are_replied(&ep->am_replies)) {
-            status = wait_for_replies(ep, &ep->am_replies);
-        } else {
-            status = ib_flush_one(ep->worker, ep);
-        }
+        struct ib_replies *missing = NULL;
+        if ((conflicts & 1u << IB_OP_RC_AMO) != 0)
+            missing = &ep->rc_replies;
+        else if (!are_replied(&ep->am_replies))
+            missing = &ep->am_replies;
+        if (wait == IB_NO_WAIT)
+            status = order_begin(ep, missing);
+        else
+            status = missing != NULL ? wait_for_replies(ep, missing) : ib_flush_one(ep->worker, ep);
     }
     return status;
 }

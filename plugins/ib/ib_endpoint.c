@@ -184,24 +184,42 @@ isthmus_status ib_ep_get(struct ib_worker *worker, isthmus_path *path, struct ib
 }
 
 /* Messages are sent, and replies received; meanwhile the peer may be lost. */
-isthmus_status ib_ep_wait_for_room(struct ib_ep *ep)
+isthmus_status ib_ep_wait_for_room(struct ib_ep *ep, enum ib_wait wait)
 {
     struct ib_worker *worker = ep->worker;
-    ib_batch_count(&worker->room, 1);
-    (void)ib_worker_wait(worker, &worker->room, IB_FOR_EVER);
-    return ep->failure == UCS_OK ? ISTHMUS_OK : ib_ep_fail(ep, ep->failure);
+    if (wait == IB_WAIT) {
+        ib_batch_count(&worker->room, 1);
+        (void)ib_worker_wait(worker, &worker->room, IB_FOR_EVER);
+    }
+    if (ep->failure != UCS_OK) return ib_ep_fail(ep, ep->failure);
+    return wait == IB_WAIT ? ISTHMUS_OK : ISTHMUS_ERR_AGAIN;
 }
 
 enum { TURNS_PER_S = 4 }; /* of waits for a reply that last */
 
-isthmus_status ib_ep_wait_for_reply(struct ib_ep *ep, const struct ib_batch *batch)
+#define IB_NS_PER_S UINT64_C(1000000000)
+
+/* Returns true if calls without a wait go on: the peer has some time left. */
+static bool may_still_reply(struct ib_ep *ep)
+{
+    uint64_t now_ns = ib_now_ns();
+    if (ep->reply_by_ns == 0) ep->reply_by_ns = now_ns + ep->worker->tr->settings.timeout_s * IB_NS_PER_S;
+    return now_ns < ep->reply_by_ns;
+}
+
+isthmus_status ib_ep_wait_for_reply(struct ib_ep *ep, const struct ib_batch *batch, enum ib_wait wait)
 {
     const isthmus_path *path = ep->path;
     const struct isthmus_services *s = path->tr->services;
     uint32_t timeout_s = path->tr->settings.timeout_s;
-    for (uint32_t i = 0; i < timeout_s * TURNS_PER_S; i++) {
-        if (ib_worker_wait(ep->worker, batch, UINT64_C(1000000000) / TURNS_PER_S)) return ISTHMUS_OK;
+    if (wait == IB_NO_WAIT && batch->n_pending > 0 && may_still_reply(ep)) return ISTHMUS_ERR_AGAIN;
+    for (uint32_t i = 0; wait == IB_WAIT && i < timeout_s * TURNS_PER_S; i++) {
+        if (ib_worker_wait(ep->worker, batch, IB_NS_PER_S / TURNS_PER_S)) break;
         if (ISTHMUS_HAS(s, still_waits)) s->still_waits(s->core);
+    }
+    if (batch->n_pending == 0) {
+        ep->reply_by_ns = 0;
+        return ISTHMUS_OK;
     }
     ib_ep_lose(ep, UCS_ERR_ENDPOINT_TIMEOUT);
     return s->fail(
@@ -211,13 +229,12 @@ isthmus_status ib_ep_wait_for_reply(struct ib_ep *ep, const struct ib_batch *bat
         path->pe, path->host_name, timeout_s);
 }
 
-/* Waits for the reply to `request`, which counts in ep->connecting. A peer whose UCX has no memory for a connection
- * lives on and sends no reply, so only the time limit detects it. */
-static isthmus_status ep_connects(struct ib_ep *ep, ucs_status_ptr_t request)
+/* Waits for the reply to a request that counts in ep->connecting. A peer whose UCX has no memory for a connection lives
+ * on and sends no reply, so only the time limit detects it. */
+static isthmus_status ep_connects(struct ib_ep *ep, enum ib_wait wait)
 {
     const isthmus_path *path = ep->path;
-    ib_batch_add(request, &ep->connecting);
-    isthmus_status status = ib_ep_wait_for_reply(ep, &ep->connecting);
+    isthmus_status status = ib_ep_wait_for_reply(ep, &ep->connecting, wait);
     if (status != ISTHMUS_OK) return status;
     ucs_status_t failure = ep->failure != UCS_OK ? ep->failure : ep->connecting.failure;
     if (failure == UCS_OK) return ISTHMUS_OK;
@@ -242,16 +259,22 @@ static const char *const lanes_text[] = {
     [IB_LANE_AM] = "one TCP connection: short puts and atomics are active messages",
 };
 
-isthmus_status ib_ep_probe(struct ib_ep *ep, ucp_rkey_h rkey, uint64_t address)
+void ib_ep_probe(struct ib_ep *ep, ucp_rkey_h rkey, uint64_t address)
 {
-    if (ep->has_replied || ep->connecting.n_pending > 0) return ISTHMUS_OK; /* the latter: another thread probes */
-    const struct isthmus_services *s = ep->worker->tr->services;
     ucp_request_param_t params;
+    if (ep->has_replied || (ep->before & IB_PROBING) != 0) return; /* the latter: by an earlier call */
     ib_request_params(&params, &ep->connecting);
-    isthmus_status status = ep_connects(
-        ep, ib_ucp.ucp_get_nbx(ep->ucp, &ep->sample, sizeof ep->sample, address, rkey, &params));
-    ep->has_replied = status == ISTHMUS_OK;
-    if (!ep->has_replied) return status;
+    ib_batch_add(ib_ucp.ucp_get_nbx(ep->ucp, &ep->sample, sizeof ep->sample, address, rkey, &params), &ep->connecting);
+    ep->before |= IB_PROBING;
+}
+
+isthmus_status ib_ep_probe_end(struct ib_ep *ep, enum ib_wait wait)
+{
+    const struct isthmus_services *s = ep->worker->tr->services;
+    isthmus_status status = ep_connects(ep, wait);
+    if (status != ISTHMUS_OK || ep->has_replied) return status; /* the latter: another thread has waited, too */
+    ep->has_replied = true;
+    ep->before &= (uint8_t)~IB_PROBING;
     find_lanes(ep);
     s->log(s->core, ISTHMUS_LOG_DEBUG, "PE %d is reached by %s%s", ep->path->pe, lanes_text[ep->lanes],
            ep->is_ordered ? "" : "; puts, in any order, are flushed before what follows a fence");
@@ -318,7 +341,8 @@ static isthmus_status connect_now(isthmus_path *path)
     if (status == ISTHMUS_OK) {
         ucp_request_param_t params;
         ib_request_params(&params, &ep->connecting);
-        status = ep_connects(ep, ib_ucp.ucp_ep_flush_nbx(ep->ucp, &params));
+        ib_batch_add(ib_ucp.ucp_ep_flush_nbx(ep->ucp, &params), &ep->connecting);
+        status = ep_connects(ep, IB_WAIT);
     }
     ib_worker_unlock(worker);
     return status;

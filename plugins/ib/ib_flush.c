@@ -184,6 +184,13 @@ static isthmus_status advance_flush(const struct ib_commit_flush *flush)
     return ISTHMUS_OK;
 }
 
+isthmus_status ib_flush_begin(struct ib_ep *ep)
+{
+    const struct ib_commit_flush flush = {ep, ep->n_before};
+    if (ep->n_to_flush < ep->n_before) ep->n_to_flush = ep->n_before;
+    return advance_flush(&flush);
+}
+
 /* Starts what can start, and forgets what is done. Returns the first failure. */
 static isthmus_status advance_flushes(struct ib_commit *commit)
 {

@@ -21,7 +21,7 @@ enum { NAP_MS = 50 };     /* the longest sleep; events end it. Bounds what a los
 /* Over an adapter a completion follows soon, and to be woken for it takes longer than the operation. */
 enum { ADAPTER_AWAKE_NS = 1000000 };
 
-static uint64_t now_ns(void)
+uint64_t ib_now_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -309,7 +309,7 @@ static void idle_round(struct ib_worker *worker, struct isthmus_idle *idle, uint
     case ISTHMUS_IDLE_SLEEP: nap(worker); break;
     case ISTHMUS_IDLE_YIELD:
         yield_lock(worker);
-        isthmus_idle_yielded(&worker->habit, now, now_ns());
+        isthmus_idle_yielded(&worker->habit, now, ib_now_ns());
         break;
     }
 }
@@ -325,7 +325,7 @@ static void lead(struct ib_worker *worker, const struct ib_batch *batch, uint64_
         }
         if (__atomic_load_n(&worker->n_lock_waiters, __ATOMIC_RELAXED) > 0) yield_lock(worker);
         if (isthmus_idle_look_again(&idle, &worker->habit)) continue;
-        uint64_t now = now_ns();
+        uint64_t now = ib_now_ns();
         if (now >= deadline_ns) break;
         idle_round(worker, &idle, now);
     }
@@ -349,8 +349,8 @@ static void follow(struct ib_worker *worker, uint64_t deadline_ns)
 bool ib_worker_wait(struct ib_worker *worker, const struct ib_batch *batch, uint64_t timeout_ns)
 {
     if (batch->n_pending == 0) return true;
-    uint64_t deadline_ns = timeout_ns == IB_FOR_EVER ? IB_FOR_EVER : now_ns() + timeout_ns;
-    while (batch->n_pending > 0 && (deadline_ns == IB_FOR_EVER || now_ns() < deadline_ns)) {
+    uint64_t deadline_ns = timeout_ns == IB_FOR_EVER ? IB_FOR_EVER : ib_now_ns() + timeout_ns;
+    while (batch->n_pending > 0 && (deadline_ns == IB_FOR_EVER || ib_now_ns() < deadline_ns)) {
         if (worker->has_leader)
             follow(worker, deadline_ns);
         else

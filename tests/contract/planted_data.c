@@ -137,9 +137,13 @@ static isthmus_status put(isthmus_chan *chan, isthmus_path *path, const isthmus_
     return status;
 }
 
+static bool is_fenced;
+
 static isthmus_status put_nbi(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
                               const void *source, const isthmus_lmem *mem, size_t length_bytes)
 {
+    if (planted_has("nbi_waits_after_fence") && is_fenced) planted_wait_for_progress();
+    is_fenced = false;
     if (!planted_has("reads_late")) return put(chan, path, remote, offset_bytes, source, mem, length_bytes);
     let_go();
     hold(chan, path, remote, offset_bytes, source, length_bytes, false);
@@ -157,6 +161,7 @@ static isthmus_status get(isthmus_chan *chan, isthmus_path *path, const isthmus_
 
 static isthmus_status fence(isthmus_chan *chan, isthmus_path *path)
 {
+    is_fenced = true;
     if (!planted_has("fence_leaks") && !planted_has("by_progress") && !planted_has("late_sets")) let_go();
     return base_ops.fence(chan, path);
 }
@@ -223,6 +228,16 @@ static isthmus_status late_set(isthmus_chan *chan, isthmus_path *path, const ist
     return ISTHMUS_OK;
 }
 
+static isthmus_status add_with_room(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                    uint64_t offset_bytes, uint64_t operand, uint64_t compare, void *fetched)
+{
+    enum { ROOM = 64 };
+    static int n_fetches;
+    if (++n_fetches % ROOM == 0) planted_wait_for_progress();
+    return base_ops.amo_entry(chan, ISTHMUS_AMO_ADD, ISTHMUS_BITS64,
+                              ISTHMUS_AMO_FETCHING)(chan, path, remote, offset_bytes, operand, compare, fetched);
+}
+
 static isthmus_amo_fn amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, uint32_t flags)
 {
     if (planted_has("no_agent")) return NULL;
@@ -230,6 +245,9 @@ static isthmus_amo_fn amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, 
     if (planted_has("torn_add") && op == ISTHMUS_AMO_ADD && bits == ISTHMUS_BITS64) return torn_add;
     if (planted_has("wide_add") && op == ISTHMUS_AMO_ADD && bits == ISTHMUS_BITS8) return wide_add;
     if (planted_has("late_sets") && op == ISTHMUS_AMO_SET && bits == ISTHMUS_BITS64 && flags == 0) return late_set;
+    if (planted_has("nbi_fetches_wait") && op == ISTHMUS_AMO_ADD && bits == ISTHMUS_BITS64 &&
+        (flags & ISTHMUS_AMO_NBI) != 0)
+        return add_with_room;
     if (planted_has("swaps_always") && op == ISTHMUS_AMO_COMPARE_SWAP) op = ISTHMUS_AMO_SWAP;
     return base_ops.amo_entry(chan, op, bits, flags);
 }
@@ -238,10 +256,23 @@ static isthmus_amo_fn amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, 
 
 static bool changes_data(void)
 {
-    static const char *const bugs[] = {"cuts_17",         "writes_beside",    "cuts_pages",      "cuts_large",
-                                       "reads_late",      "reads_large_late", "odd_code",        "drops_registered",
-                                       "one_buffer",      "progress_cuts",    "arm_forgets",     "waits_for_the_dead",
-                                       "refused_as_lost", "beyond",           "awaits_the_dead", "locks_source"};
+    static const char *const bugs[] = {"cuts_17",
+                                       "writes_beside",
+                                       "cuts_pages",
+                                       "cuts_large",
+                                       "reads_late",
+                                       "reads_large_late",
+                                       "odd_code",
+                                       "drops_registered",
+                                       "one_buffer",
+                                       "progress_cuts",
+                                       "arm_forgets",
+                                       "waits_for_the_dead",
+                                       "refused_as_lost",
+                                       "beyond",
+                                       "awaits_the_dead",
+                                       "locks_source",
+                                       "nbi_waits_after_fence"};
     for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++)
         if (planted_has(bugs[i])) return true;
     return holds();

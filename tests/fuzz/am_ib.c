@@ -17,9 +17,9 @@ isthmus_status ib_ep_fail(const struct ib_ep *ep, ucs_status_t why)
     (void)ep, (void)why;
     return ISTHMUS_ERR_IO;
 }
-isthmus_status ib_ep_wait_for_reply(struct ib_ep *ep, const struct ib_batch *batch)
+isthmus_status ib_ep_wait_for_reply(struct ib_ep *ep, const struct ib_batch *batch, enum ib_wait wait)
 {
-    (void)ep;
+    (void)ep, (void)wait;
     return batch->n_pending == 0 ? ISTHMUS_OK : ISTHMUS_ERR_UNREACHABLE;
 }
 bool ib_worker_wait(struct ib_worker *worker, const struct ib_batch *batch, uint64_t timeout_ns)
@@ -41,19 +41,19 @@ isthmus_status ib_ucp_code(ucs_status_t status)
 /* ---- what only the slots of channels call ---- */
 
 isthmus_status ib_target_find_slow(isthmus_chan *chan, isthmus_path *to, const isthmus_rmem *remote,
-                                   enum ib_op_class class, struct ib_target *out)
+                                   enum ib_op_class class, enum ib_wait wait, struct ib_target *out)
 {
-    (void)chan, (void)to, (void)remote, (void)class, (void)out;
+    (void)chan, (void)to, (void)remote, (void)class, (void)wait, (void)out;
     abort();
 }
-isthmus_status ib_ep_order_slow(struct ib_ep *ep, enum ib_op_class class)
+isthmus_status ib_ep_order_slow(struct ib_ep *ep, enum ib_op_class class, enum ib_wait wait)
 {
-    (void)ep, (void)class;
+    (void)ep, (void)class, (void)wait;
     abort();
 }
-isthmus_status ib_ep_wait_for_room(struct ib_ep *ep)
+isthmus_status ib_ep_wait_for_room(struct ib_ep *ep, enum ib_wait wait)
 {
-    (void)ep;
+    (void)ep, (void)wait;
     abort();
 }
 int ib_worker_progress(struct ib_worker *worker)
@@ -61,10 +61,10 @@ int ib_worker_progress(struct ib_worker *worker)
     (void)worker;
     abort();
 }
-void ib_put_by_ucx(const struct ib_target *at, const void *source, const isthmus_lmem *source_mem, size_t length_bytes,
-                   struct ib_batch *batch)
+isthmus_status ib_put_by_ucx(const struct ib_target *at, const void *source, const isthmus_lmem *source_mem,
+                             size_t length_bytes, struct ib_batch *batch, enum ib_wait wait)
 {
-    (void)at, (void)source, (void)source_mem, (void)length_bytes, (void)batch;
+    (void)at, (void)source, (void)source_mem, (void)length_bytes, (void)batch, (void)wait;
     abort();
 }
 
@@ -221,7 +221,7 @@ static void begin(isthmus_tr *tr, bool is_tcp, struct ib_ep *eps, isthmus_lmem *
         if (ib_ep_add_id(&eps[i]) != ISTHMUS_OK || !ib_am_flush(&eps[i])) abort();
         const struct ib_amo add = {ISTHMUS_AMO_ADD, sizeof fetched[i], 1, 0};
         if (!ib_am_fetch(&eps[i], 8, &add, &fetched[i], &fetches, NULL)) abort();
-        (void)ib_rc_connect(&eps[i]); /* no peer has replied */
+        (void)ib_rc_connect(&eps[i], IB_WAIT); /* no peer has replied */
         if (eps[i].qp == NULL || eps[i].qp_connecting.n_pending != 1) abort();
     }
     worker->eps_by_id[N_EPS - 1] = NULL; /* a peer that is lost */

@@ -70,7 +70,7 @@ isthmus_status ib_device_listen(struct ib_worker *worker);                      
 void ib_device_requests_fail(struct ib_worker *worker, const struct ib_ep *ep); /* the peer is lost. Under the lock */
 
 /* am_copied.c: puts from host memory that UCX cannot register; they count in the batch, which gets their failure. The
- * lock is released meanwhile. */
+ * lock is released meanwhile. With IB_NO_WAIT, AGAIN: nothing was started; a put of more than all buffers waits. */
 bool ib_is_copied_slow(const struct ib_worker *worker, const void *source, size_t length_bytes);
 static inline bool ib_is_copied(const struct ib_worker *worker, const void *source, size_t length_bytes)
 {
@@ -79,9 +79,10 @@ static inline bool ib_is_copied(const struct ib_worker *worker, const void *sour
 /* UCX cannot register the source, which ib_is_copied() knows from now on. Returns false if it is not mapped for reading:
  * the batch has the failure. */
 bool ib_may_be_copied(struct ib_worker *worker, const void *source, size_t length_bytes, struct ib_batch *batch);
-void ib_put_copied(const struct ib_target *at, const void *source, size_t length_bytes, struct ib_batch *batch);
-void ib_put_again(const struct ib_target *at, const void *source, size_t length_bytes,
-                  struct ib_batch *batch); /* if it may be */
+isthmus_status ib_put_copied(const struct ib_target *at, const void *source, size_t length_bytes,
+                             struct ib_batch *batch, enum ib_wait wait);
+isthmus_status ib_put_again(const struct ib_target *at, const void *source, size_t length_bytes, struct ib_batch *batch,
+                            enum ib_wait wait); /* if it may be */
 
 /* am_operand.c: local operands on devices. Without the lock. */
 void ib_operand_slots(struct isthmus_data_ops *slots);          /* sets slots that check for such operands */

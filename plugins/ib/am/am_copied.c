@@ -70,14 +70,17 @@ static void keep_note(struct ib_worker *worker, struct note note)
     *place = note;
 }
 
-void ib_put_copied(const struct ib_target *at, const void *source, size_t length_bytes, struct ib_batch *batch)
+isthmus_status ib_put_copied(const struct ib_target *at, const void *source, size_t length_bytes,
+                             struct ib_batch *batch, enum ib_wait wait)
 {
     const struct ib_ep *ep = at->ep;
     const struct ib_bounce part = {.batch = batch, .device = (char *)(uintptr_t)source, .kind = ISTHMUS_MEM_HOST};
     isthmus_status status = ib_bounces_open(ep->worker, ISTHMUS_MEM_HOST);
-    if (status == ISTHMUS_OK) status = ib_bounce_parts(at, part, length_bytes);
-    if (status == ISTHMUS_OK || batch->failure != UCS_OK) return;
-    batch->failure = ep->failure != UCS_OK ? ep->failure : UCS_ERR_NO_MEMORY;
+    if (status == ISTHMUS_OK) status = ib_bounce_parts(at, part, length_bytes, wait);
+    if (status == ISTHMUS_ERR_AGAIN) return status;
+    if (status != ISTHMUS_OK && batch->failure == UCS_OK)
+        batch->failure = ep->failure != UCS_OK ? ep->failure : UCS_ERR_NO_MEMORY;
+    return ISTHMUS_OK;
 }
 
 static void fail_unmapped(isthmus_tr *tr, const void *source, size_t length_bytes, struct ib_batch *batch)
@@ -112,7 +115,9 @@ bool ib_may_be_copied(struct ib_worker *worker, const void *source, size_t lengt
 }
 
 /* A failure that has another cause comes again. */
-void ib_put_again(const struct ib_target *at, const void *source, size_t length_bytes, struct ib_batch *batch)
+isthmus_status ib_put_again(const struct ib_target *at, const void *source, size_t length_bytes, struct ib_batch *batch,
+                            enum ib_wait wait)
 {
-    if (ib_may_be_copied(at->ep->worker, source, length_bytes, batch)) ib_put_copied(at, source, length_bytes, batch);
+    if (!ib_may_be_copied(at->ep->worker, source, length_bytes, batch)) return ISTHMUS_OK;
+    return ib_put_copied(at, source, length_bytes, batch, wait);
 }

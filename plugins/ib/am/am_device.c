@@ -212,13 +212,15 @@ struct counting {
     struct ib_batch *sending, *replying;
 };
 
-/* Finds the endpoint, and waits until a request may be sent after the last fence. */
-static isthmus_status ep_ready(isthmus_chan *chan, isthmus_path *path, struct ib_ep **out)
+/* Finds the endpoint, and waits until a request may be sent after the last fence; with IB_NO_WAIT also for room. */
+static isthmus_status ep_ready(isthmus_chan *chan, isthmus_path *path, enum ib_wait wait, struct ib_ep **out)
 {
     struct ib_worker *worker = chan->worker;
     isthmus_status status = worker->device_requests == NULL ? requests_create(worker) : ISTHMUS_OK;
     if (status == ISTHMUS_OK) status = ib_ep_get(worker, path, out);
-    return status == ISTHMUS_OK ? ib_ep_order(*out, IB_OP_DEVICE) : status;
+    if (status == ISTHMUS_OK) status = ib_ep_order(*out, IB_OP_DEVICE, wait);
+    if (status != ISTHMUS_OK || wait == IB_WAIT) return status;
+    return find_free(worker->device_requests) != NULL ? ISTHMUS_OK : ISTHMUS_ERR_AGAIN;
 }
 
 /* While it waits for room, the peer may be lost. `bounce`: of the payload, or of the fetched data; NULL: these are on
@@ -256,7 +258,7 @@ static bool is_registrable(const struct ib_ep *ep, const void *payload, size_t l
 /* Requests at most IB_BOUNCE_BYTES. A bounce buffer, if the operand needs one, is waited for first: a request is sent
  * as soon as it is taken. */
 static isthmus_status request_part(struct ib_ep *ep, const struct ib_device_request *header,
-                                   const struct ib_operand *local, struct counting counting)
+                                   const struct ib_operand *local, struct counting counting, enum ib_wait wait)
 {
     const struct ib_bounce part = {.device = local->addr,
                                    .kind = local->kind,
@@ -268,18 +270,19 @@ static isthmus_status request_part(struct ib_ep *ep, const struct ib_device_requ
         return request_start(ep, *header, local->addr, NULL, counting);
     if (is_host && !ib_may_be_copied(ep->worker, local->addr, part.length_bytes, counting.sending)) return ISTHMUS_OK;
     isthmus_status status = is_host ? ib_bounces_open(ep->worker, ISTHMUS_MEM_HOST) : ISTHMUS_OK;
+    if (status == ISTHMUS_OK && wait == IB_NO_WAIT && !ib_bounce_is_free(ep->worker)) return ISTHMUS_ERR_AGAIN;
     if (status == ISTHMUS_OK) status = ib_bounce_begin(ep->worker, &part, &bounce);
     return status == ISTHMUS_OK ? request_start(ep, *header, ib_bounce_bytes(bounce), bounce, counting) : status;
 }
 
-/* Splits a put or a get. */
+/* Splits a put or a get. AGAIN comes before the first part only. */
 static isthmus_status request_parts(struct ib_ep *ep, struct ib_device_request header, struct ib_operand local,
-                                    struct counting counting)
+                                    struct counting counting, enum ib_wait wait)
 {
     isthmus_status status = ISTHMUS_OK;
-    while (local.length_bytes > 0 && status == ISTHMUS_OK) {
+    for (; local.length_bytes > 0 && status == ISTHMUS_OK; wait = IB_WAIT) {
         header.length_bytes = local.length_bytes < IB_BOUNCE_BYTES ? (uint32_t)local.length_bytes : IB_BOUNCE_BYTES;
-        status = request_part(ep, &header, &local, counting);
+        status = request_part(ep, &header, &local, counting, wait);
         header.address += header.length_bytes;
         local.addr += header.length_bytes;
         local.length_bytes -= header.length_bytes;
@@ -297,13 +300,14 @@ static isthmus_status transfer(isthmus_chan *chan, isthmus_path *path, struct ib
                                const struct ib_operand *local, bool is_nbi)
 {
     struct ib_batch batch = {0}, *waited = is_nbi ? chan->local : &batch;
+    enum ib_wait wait = is_nbi ? IB_NO_WAIT : IB_WAIT;
     bool is_put = header.opcode == IB_DEVICE_PUT;
     struct counting counting = {is_put ? waited : NULL, is_put ? chan->remote : waited};
     struct ib_ep *ep = NULL;
     ib_worker_lock(chan->worker);
-    isthmus_status status = ep_ready(chan, path, &ep);
+    isthmus_status status = ep_ready(chan, path, wait, &ep);
     if (status == ISTHMUS_OK) {
-        status = request_parts(ep, header, *local, counting);
+        status = request_parts(ep, header, *local, counting, wait);
         isthmus_status waited_for = wait_all(chan->worker, ep, &batch);
         if (status == ISTHMUS_OK) status = waited_for;
     }
@@ -372,7 +376,7 @@ isthmus_status ib_device_amo(isthmus_chan *chan, isthmus_path *path, const isthm
     if ((flags & ISTHMUS_AMO_FETCHING) == 0) counting.replying = chan->remote;
     if ((flags & ISTHMUS_AMO_NBI) != 0) counting.replying = chan->local;
     ib_worker_lock(chan->worker);
-    isthmus_status status = ep_ready(chan, path, &ep);
+    isthmus_status status = ep_ready(chan, path, (flags & ISTHMUS_AMO_NBI) != 0 ? IB_NO_WAIT : IB_WAIT, &ep);
     if (status == ISTHMUS_OK) status = request_start(ep, header, fetched, NULL, counting);
     if (status == ISTHMUS_OK) status = wait_all(chan->worker, ep, &batch);
     ib_worker_unlock(chan->worker);

@@ -104,7 +104,7 @@ static isthmus_status put_more(const isthmus_chan *chan, const isthmus_path *pat
     struct ib_ep *ep = path->eps[chan->worker->index];
     enum ib_op_class class = ib_class_of_put(length_bytes);
     if (ep == NULL || ep->lanes != IB_LANE_AM || ep->failure != UCS_OK) return ISTHMUS_ERR_UNSUPPORTED;
-    isthmus_status status = is_in_order(ep, class) ? ISTHMUS_OK : ib_ep_order_slow(ep, class);
+    isthmus_status status = is_in_order(ep, class) ? ISTHMUS_OK : ib_ep_order_slow(ep, class, IB_WAIT);
     if (status != ISTHMUS_OK) return status;
     return gather(ep, address, source, length_bytes) ? ISTHMUS_OK : ISTHMUS_ERR_UNSUPPORTED;
 }

@@ -36,6 +36,8 @@ static void release(struct ib_bounce *bounce)
     if (worker->n_followers > 0) pthread_cond_broadcast(&worker->changed);
 }
 
+bool ib_bounce_is_free(const struct ib_worker *worker) { return worker->operands->pool.free != 0; }
+
 char *ib_bounce_bytes(const struct ib_bounce *bounce)
 {
     return ib_bounce_buffer(&bounce->worker->operands->pool, bounce->buffer);
@@ -109,10 +111,12 @@ static void start(const struct ib_target *at, struct ib_bounce *bounce)
     if (!UCS_PTR_IS_PTR(request)) on_bounced(NULL, UCS_PTR_STATUS(request), bounce);
 }
 
-isthmus_status ib_bounce_parts(const struct ib_target *at, struct ib_bounce part, size_t length_bytes)
+isthmus_status ib_bounce_parts(const struct ib_target *at, struct ib_bounce part, size_t length_bytes,
+                               enum ib_wait wait)
 {
     struct ib_target next = *at;
     isthmus_status status = ISTHMUS_OK;
+    if (wait == IB_NO_WAIT && !ib_bounce_is_free(at->ep->worker)) return ISTHMUS_ERR_AGAIN;
     for (size_t left = length_bytes; left > 0 && status == ISTHMUS_OK; left -= part.length_bytes) {
         struct ib_bounce *bounce;
         part.length_bytes = left < IB_BOUNCE_BYTES ? (uint32_t)left : IB_BOUNCE_BYTES;
@@ -136,10 +140,11 @@ static isthmus_status bounce_all(isthmus_chan *chan, isthmus_path *path, const i
     struct ib_batch batch = {0};
     const struct ib_bounce part = {
         .batch = is_nbi ? chan->local : &batch, .device = local->addr, .kind = local->kind, .is_get = is_get};
+    enum ib_wait wait = is_nbi ? IB_NO_WAIT : IB_WAIT;
     struct ib_target at;
     ib_worker_lock(chan->worker);
-    isthmus_status status = ib_target_find(chan, path, remote, offset_bytes, IB_OP_RMA, &at);
-    if (status == ISTHMUS_OK) status = ib_bounce_parts(&at, part, local->length_bytes);
+    isthmus_status status = ib_target_find(chan, path, remote, offset_bytes, IB_OP_RMA, wait, &at);
+    if (status == ISTHMUS_OK) status = ib_bounce_parts(&at, part, local->length_bytes, wait);
     (void)ib_worker_wait(chan->worker, &batch, IB_FOR_EVER);
     if (status == ISTHMUS_OK && batch.failure != UCS_OK)
         status = ib_ep_fail(path->eps[chan->worker->index], batch.failure);

@@ -183,13 +183,15 @@ struct ib_bounce {
  * threads make progress. `what`: device, kind, length_bytes, is_get. */
 isthmus_status ib_bounce_begin(struct ib_worker *worker, const struct ib_bounce *what, struct ib_bounce **out);
 char *ib_bounce_bytes(const struct ib_bounce *bounce);
+bool ib_bounce_is_free(const struct ib_worker *worker); /* `begin` waits for no buffer */
 
 /* The buffers of this worker, for operands of this kind. */
 isthmus_status ib_bounces_open(struct ib_worker *worker, uint32_t kind);
 
 /* Moves an operand by UCX's own puts or gets, each of which counts in the batch. `part`: batch, device, kind, is_get.
- * Waits for buffers; meanwhile the peer may be lost. */
-isthmus_status ib_bounce_parts(const struct ib_target *at, struct ib_bounce part, size_t length_bytes);
+ * Waits for buffers; meanwhile the peer may be lost. With IB_NO_WAIT, AGAIN: none was free for the first part. */
+isthmus_status ib_bounce_parts(const struct ib_target *at, struct ib_bounce part, size_t length_bytes,
+                               enum ib_wait wait);
 
 /* Once UCX has moved the data, with this status: copies the data of a get to the device. Returns the status of both. */
 ucs_status_t ib_bounce_end(struct ib_bounce *bounce, ucs_status_t status);

@@ -32,6 +32,11 @@ static bool is_carried(const struct isthmus_put_signal *what)
            (what->op == ISTHMUS_AMO_SET || what->op == ISTHMUS_AMO_ADD);
 }
 
+static enum ib_wait wait_of(const struct isthmus_put_signal *what)
+{
+    return (what->flags & ISTHMUS_PUT_SIGNAL_NBI) != 0 ? IB_NO_WAIT : IB_WAIT;
+}
+
 static isthmus_status do_own(const struct isthmus_put_signal *what)
 {
     isthmus_copy_cpu(what->remote->own + what->remote_offset_bytes, what->source, what->length_bytes);
@@ -78,16 +83,21 @@ static isthmus_status write_both(isthmus_chan *chan, isthmus_path *path, const s
 {
     struct ib_worker *worker = chan->worker;
     struct ib_target data, word;
-    struct ib_batch own = {0}, *batch = (what->flags & ISTHMUS_PUT_SIGNAL_NBI) != 0 ? chan->local : &own;
+    enum ib_wait wait = wait_of(what);
+    struct ib_batch own = {0}, *batch = wait == IB_NO_WAIT ? chan->local : &own;
     isthmus_status status = ib_target_find(chan, path, what->remote, what->remote_offset_bytes,
-                                           ib_class_of_put(what->length_bytes), &data);
+                                           ib_class_of_put(what->length_bytes), wait, &data);
     if (status == ISTHMUS_OK)
-        status = ib_target_find(chan, path, what->signal, what->signal_offset_bytes, IB_OP_SHORT_PUT, &word);
+        status = ib_target_find(chan, path, what->signal, what->signal_offset_bytes, IB_OP_SHORT_PUT, wait, &word);
     struct ib_am_message *message = status == ISTHMUS_OK ? ib_am_message_get(worker) : NULL;
     if (message == NULL) return status == ISTHMUS_OK ? ISTHMUS_ERR_AGAIN : status;
     message->worker = worker;
     message->address = what->value;
-    ib_put_by_ucx(&data, what->source, what->source_mem, what->length_bytes, batch);
+    status = ib_put_by_ucx(&data, what->source, what->source_mem, what->length_bytes, batch, wait);
+    if (status != ISTHMUS_OK) {
+        ib_am_message_release(message);
+        return status;
+    }
     ucs_status_t fenced = ib_ucp.ucp_worker_fence(worker->ucp);
     if (batch->failure == UCS_OK) batch->failure = fenced;
     if (batch->failure == UCS_OK)
@@ -120,10 +130,17 @@ static isthmus_status send_in_order(isthmus_chan *chan, const struct ib_target *
     struct ib_ep *ep = at->ep;
     struct ib_worker *worker = ep->worker;
     struct ib_am_message *message = ib_am_message_get(worker);
-    struct ib_batch own = {0}, *batch = (what->flags & ISTHMUS_PUT_SIGNAL_NBI) != 0 ? chan->local : &own;
+    struct ib_batch own = {0}, *batch = wait_of(what) == IB_NO_WAIT ? chan->local : &own;
     if (message == NULL) return ISTHMUS_ERR_AGAIN;
     bool is_inline = what->length_bytes <= IB_AM_DATA_BYTES, flushes = batch == &own && ep->flush.n_pending == 0;
-    if (!is_inline) ib_put_by_ucx(at, what->source, what->source_mem, what->length_bytes, batch);
+    isthmus_status status = ISTHMUS_OK;
+    if (!is_inline)
+        status = ib_put_by_ucx(at, what->source, what->source_mem, what->length_bytes, batch, wait_of(what));
+    if (status != ISTHMUS_OK) {
+        message->worker = worker;
+        ib_am_message_release(message);
+        return status;
+    }
     ib_ep_record(ep, IB_OP_AM, true);
     if (flushes) ib_am_add_flush(ep, message);
     size_t data_bytes = fill(message, at, what, is_inline ? what->length_bytes : 0);
@@ -149,7 +166,8 @@ static isthmus_status send_request(isthmus_chan *chan, const struct ib_target *a
 static isthmus_status send_message(isthmus_chan *chan, isthmus_path *path, const struct isthmus_put_signal *what)
 {
     struct ib_target at;
-    isthmus_status status = ib_target_find(chan, path, what->remote, what->remote_offset_bytes, IB_OP_AM, &at);
+    isthmus_status status = ib_target_find(chan, path, what->remote, what->remote_offset_bytes, IB_OP_AM, wait_of(what),
+                                           &at);
     if (status != ISTHMUS_OK) return status;
     if (!at.is_by_am && what->length_bytes > PACKET_BYTES) return ISTHMUS_ERR_UNSUPPORTED;
     return at.is_by_am ? send_in_order(chan, &at, what) : send_request(chan, &at, what);
@@ -165,7 +183,7 @@ static isthmus_status put_signal(isthmus_chan *chan, isthmus_path *path, const s
         isthmus_status status = is_written(chan, path, what) ? write_both(chan, path, what)
                                                              : send_message(chan, path, what);
         if (status != ISTHMUS_ERR_AGAIN || is_nbi) return status;
-        status = ib_ep_wait_for_room(path->eps[chan->worker->index]);
+        status = ib_ep_wait_for_room(path->eps[chan->worker->index], IB_WAIT);
         if (status != ISTHMUS_OK) return status;
     }
 }

@@ -15,7 +15,8 @@ void ib_rc_worker_close(struct ib_worker *worker);
 int ib_rc_progress(struct ib_worker *worker);
 int ib_rc_arm(struct ib_worker *worker); /* the descriptor to sleep on besides UCX's; -1: there is none */
 
-isthmus_status ib_rc_connect(struct ib_ep *ep); /* before the first atomic. The lock is released meanwhile */
+isthmus_status ib_rc_connect(struct ib_ep *ep,
+                             enum ib_wait wait); /* before the first atomic. The lock is released meanwhile */
 
 /* Returns true if the adapters of both PEs have masked operations, which is known once a worker has connected to that
  * peer. Also without the lock. */

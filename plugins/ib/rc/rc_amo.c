@@ -296,13 +296,13 @@ static isthmus_status fail_to_connect(const struct ib_ep *ep)
                    path->pe, path->host_name, ep->worker->rc->why);
 }
 
-isthmus_status ib_rc_connect(struct ib_ep *ep)
+isthmus_status ib_rc_connect(struct ib_ep *ep, enum ib_wait wait)
 {
     isthmus_status status = ISTHMUS_OK;
     do { /* again if it was given up before this thread saw it */
         if (ep->failure != UCS_OK) return ib_ep_fail(ep, ep->failure);
         if (ep->qp == NULL) status = start_to_connect(ep); /* else another thread connects it */
-        if (status == ISTHMUS_OK) status = ib_ep_wait_for_reply(ep, &ep->qp_connecting);
+        if (status == ISTHMUS_OK) status = ib_ep_wait_for_reply(ep, &ep->qp_connecting, wait);
     } while (status == ISTHMUS_OK && ep->qp == NULL);
     if (status != ISTHMUS_OK) return status;
     return ep->is_qp_connected ? ISTHMUS_OK : fail_to_connect(ep);
