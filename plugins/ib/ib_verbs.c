@@ -125,25 +125,49 @@ struct opened_adapter {
     struct ibv_gid_entry gids[GID_ENTRIES];
 };
 
-/* The system's folder of the adapter's PCI device. */
+/* A path in the system's folder of the adapter. */
+static void path_below(const char *sysfs, const struct ibv_device *device, const char *below,
+                       char out[ISTHMUS_SYSFS_PATH_BYTES])
+{
+    if (sysfs != NULL)
+        snprintf(out, ISTHMUS_SYSFS_PATH_BYTES, "%s/class/infiniband/%s/%s", sysfs, device->name, below);
+    else
+        snprintf(out, ISTHMUS_SYSFS_PATH_BYTES, "%s/%s", device->ibdev_path, below);
+}
+
 static void find_place(const char *sysfs, const struct ibv_device *device, struct opened_adapter *out)
 {
     char path[ISTHMUS_SYSFS_PATH_BYTES], file[ISTHMUS_SYSFS_PATH_BYTES + 16];
-    if (sysfs != NULL)
-        snprintf(path, sizeof path, "%s/class/infiniband/%s/device", sysfs, device->name);
-    else
-        snprintf(path, sizeof path, "%s/device", device->ibdev_path);
+    path_below(sysfs, device, "device", path); /* of PCI */
     snprintf(file, sizeof file, "%s/numa_node", path);
     isthmus_chain_read(path, out->place.chain);
     out->place.numa_node = isthmus_node_read(file);
 }
 
-static void add_port(struct ib_ports *out, const struct opened_adapter *adapter, const char *name, uint32_t number)
+/* As the kernel prints it: "800 Gb/sec (4X XDR)". The field active_speed ends at NDR, and active_speed_ex is in newer
+ * headers only. Returns 0 if the kernel prints none. */
+static uint32_t printed_rate(const char *sysfs, const struct ibv_device *device, uint32_t number)
 {
+    char below[32], path[ISTHMUS_SYSFS_PATH_BYTES];
+    double gbit_per_s = 0;
+    snprintf(below, sizeof below, "ports/%u/rate", number);
+    path_below(sysfs, device, below, path);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) return 0;
+    bool is_read = fscanf(file, "%lf", &gbit_per_s) == 1 && gbit_per_s > 0 && gbit_per_s < 1e6;
+    fclose(file);
+    return is_read ? (uint32_t)(gbit_per_s * 1000) : 0;
+}
+
+static void add_port(struct ib_ports *out, const char *sysfs, const struct opened_adapter *adapter, uint32_t number)
+{
+    const struct ibv_device *device = adapter->context->device;
     struct ibv_port_attr attr = {.state = IBV_PORT_NOP};
     if (out->n == IB_MAX_PORTS) return;
     /* The exported function fills the older, smaller struct, which has every field that is read here. */
     if (verbs.query_port(adapter->context, (uint8_t)number, (struct _compat_ibv_port_attr *)&attr) != 0) return;
+    uint32_t reported = lanes_of(attr.active_width) * lane_mbit_per_s(attr.active_speed);
+    uint32_t printed = printed_rate(sysfs, device, number);
     struct ib_port *port = &out->list[out->n++];
     *port = (struct ib_port){
         .number = number,
@@ -152,11 +176,11 @@ static void add_port(struct ib_ports *out, const struct opened_adapter *adapter,
         .is_active = attr.state == IBV_PORT_ACTIVE,
         .is_software = adapter->attr.vendor_id == SOFTWARE_VENDOR,
         .is_ordered = places_in_order(&adapter->attr),
-        .rate_mbit_per_s = lanes_of(attr.active_width) * lane_mbit_per_s(attr.active_speed),
+        .rate_mbit_per_s = printed > reported ? printed : reported,
         .place = adapter->place,
     };
-    snprintf(port->adapter, sizeof port->adapter, "%s", name);
-    snprintf(port->name, sizeof port->name, "%.63s:%u", name, number);
+    snprintf(port->adapter, sizeof port->adapter, "%s", device->name);
+    snprintf(port->name, sizeof port->name, "%.63s:%u", device->name, number);
     for (ssize_t i = 0; i < adapter->n_gids; i++)
         if (adapter->gids[i].port_num == number) add_gid(port, &adapter->gids[i]);
 }
@@ -168,7 +192,7 @@ static void add_adapter(struct ib_ports *out, const char *sysfs, struct ibv_devi
     room->n_gids = verbs.query_gid_table(room->context, room->gids, GID_ENTRIES, 0, sizeof room->gids[0]);
     find_place(sysfs, device, room);
     if (verbs.query_device(room->context, &room->attr) == 0)
-        for (uint32_t i = 1; i <= room->attr.phys_port_cnt; i++) add_port(out, room, device->name, i);
+        for (uint32_t i = 1; i <= room->attr.phys_port_cnt; i++) add_port(out, sysfs, room, i);
     verbs.close_device(room->context);
 }
 

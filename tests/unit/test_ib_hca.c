@@ -95,6 +95,24 @@ static void ports_in_words_of_ours(void **state)
     assert_memory_equal(p[3].gids[1].raw + 12, ((uint8_t[]){10, 0, 0, 1}), 4);
 }
 
+/* The library's field of speeds ends at NDR. */
+static void rates_that_only_the_system_prints(void **state)
+{
+    char path[PATH_ROOM];
+    (void)state;
+    read_alike(2);
+    snprintf(path, sizeof path, "%s/adapters.d/mlx5_0/ports/1", folder);
+    make_folders(path);
+    snprintf(path, sizeof path, "%s/adapters.d/mlx5_0/ports/1/rate", folder);
+    write_file(path, "800 Gb/sec (4X XDR)\n");
+    read_alike(2);
+    assert_int_equal(ports.list[0].rate_mbit_per_s, 800000);
+    assert_int_equal(ports.list[1].rate_mbit_per_s, 200000);
+    write_file(path, "2.5 Gb/sec (1X SDR)\n");
+    read_alike(2);
+    assert_int_equal(ports.list[0].rate_mbit_per_s, 200000);
+}
+
 static void distances_of_nodes(void **state)
 {
     char path[PATH_ROOM];
@@ -318,6 +336,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_host_without_adapters),
         cmocka_unit_test(ports_in_words_of_ours),
+        cmocka_unit_test(rates_that_only_the_system_prints),
         cmocka_unit_test(distances_of_nodes),
         cmocka_unit_test(a_list_of_ucx),
         cmocka_unit_test(the_usual_ones),
