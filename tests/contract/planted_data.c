@@ -137,6 +137,9 @@ static isthmus_status put(isthmus_chan *chan, isthmus_path *path, const isthmus_
     return status;
 }
 
+/* The stream to that PE stands still: whatever follows waits, too. */
+static isthmus_path *still;
+
 static bool is_fenced;
 
 static isthmus_status put_nbi(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
@@ -154,6 +157,7 @@ static isthmus_status get(isthmus_chan *chan, isthmus_path *path, const isthmus_
                           void *dest, const isthmus_lmem *mem, size_t length_bytes)
 {
     if (!planted_has("by_progress") && !planted_has("reads_late")) let_go();
+    while (__atomic_load_n(&still, __ATOMIC_ACQUIRE) == path) pause();
     return base_ops.get(chan, path, remote, offset_bytes, dest, mem, length_bytes);
 }
 
@@ -219,6 +223,17 @@ static isthmus_status wide_add(isthmus_chan *chan, isthmus_path *path, const ist
     return status != ISTHMUS_OK ? status : base_ops.put(chan, path, remote, word, &old, NULL, sizeof old);
 }
 
+static isthmus_status add_that_stays(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                     uint64_t offset_bytes, uint64_t operand, uint64_t compare, void *fetched)
+{
+    enum { LEFT_AT = 20 };
+    static int n_calls;
+    if (planted_services->my_pe == 1 && ++n_calls == LEFT_AT) __atomic_store_n(&still, path, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&still, __ATOMIC_ACQUIRE) == path) pause();
+    return base_ops.amo_entry(chan, ISTHMUS_AMO_ADD, ISTHMUS_BITS8, fetched != NULL ? ISTHMUS_AMO_FETCHING : 0)(
+        chan, path, remote, offset_bytes, operand, compare, fetched);
+}
+
 static isthmus_status late_set(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
                                uint64_t offset_bytes, uint64_t operand, uint64_t compare, void *fetched)
 {
@@ -244,6 +259,7 @@ static isthmus_amo_fn amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, 
     if (planted_has("hands_out_all") && op >= ISTHMUS_AMO_COUNT) return torn_add;
     if (planted_has("torn_add") && op == ISTHMUS_AMO_ADD && bits == ISTHMUS_BITS64) return torn_add;
     if (planted_has("wide_add") && op == ISTHMUS_AMO_ADD && bits == ISTHMUS_BITS8) return wide_add;
+    if (planted_has("request_left") && op == ISTHMUS_AMO_ADD && bits == ISTHMUS_BITS8) return add_that_stays;
     if (planted_has("late_sets") && op == ISTHMUS_AMO_SET && bits == ISTHMUS_BITS64 && flags == 0) return late_set;
     if (planted_has("nbi_fetches_wait") && op == ISTHMUS_AMO_ADD && bits == ISTHMUS_BITS64 &&
         (flags & ISTHMUS_AMO_NBI) != 0)
@@ -272,7 +288,8 @@ static bool changes_data(void)
                                        "beyond",
                                        "awaits_the_dead",
                                        "locks_source",
-                                       "nbi_waits_after_fence"};
+                                       "nbi_waits_after_fence",
+                                       "request_left"};
     for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++)
         if (planted_has(bugs[i])) return true;
     return holds();

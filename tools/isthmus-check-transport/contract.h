@@ -130,14 +130,24 @@ struct ct_board {
     struct ct_finding findings[CT_MAX_PROCESSES];
     int turn[CT_MAX_PROCESSES]; /* of its finding, from 1 on; 0: it has none */
     int n_findings;
-    const char *call[CT_MAX_PROCESSES]; /* a constant of the program that they all are */
-    bool has_ended[CT_MAX_PROCESSES];   /* the parent's entry */
+    const char *call[CT_MAX_PROCESSES];                /* a constant of the program that they all are */
+    bool has_ended[CT_MAX_PROCESSES];                  /* the parent's entry */
+    bool is_poking;                                    /* likewise */
+    uint8_t pokes[CT_MAX_PROCESSES][CT_MAX_PROCESSES]; /* CT_POKE_, of the first to the second */
 };
 struct ct_board *ct_board_create(void); /* NULL: no memory */
 void ct_board_destroy(struct ct_board *board);
 void ct_board_join(struct ct_board *board, const struct ct_case *c, int process); /* in a process, once */
 bool ct_board_has_ended(int process);                                             /* another one of the case */
+bool ct_board_is_poking(void);                                                    /* the case hangs: ct_poke() */
+enum { CT_POKE_SENT = 1, CT_POKE_SERVED };
+void ct_board_poked(int process, int how);                      /* another one of the case, by this one */
 void ct_slot_of(const char *call, char *out, size_t out_bytes); /* "p->t->reach(...)": "reach"; empty: unknown */
+
+/* ---- poke.c ---- */
+
+/* Starts threads for the processes with an extent that is attached here. Returns at once. */
+void ct_poke(struct ct_process *p);
 
 /* ---- host.c: the plugin ---- */
 
@@ -196,7 +206,8 @@ struct ct_process {
     struct isthmus_peer peers[CT_MAX_PROCESSES];
     struct isthmus_reach reach[CT_MAX_PROCESSES];
     isthmus_path *path[CT_MAX_PROCESSES];
-    struct ct_channel look; /* to this process's own device memory; opened when it is needed */
+    isthmus_rmem *attached[CT_MAX_PROCESSES]; /* of the extent attached last; NULL: it is detached */
+    struct ct_channel look;                   /* to this process's own device memory; opened when it is needed */
     struct {
         bool is_running;
         int stop_fd;

@@ -37,6 +37,13 @@ void ct_board_join(struct ct_board *board, const struct ct_case *c, int process)
 
 bool ct_board_has_ended(int process) { return __atomic_load_n(&self.board->has_ended[process], __ATOMIC_RELAXED); }
 
+bool ct_board_is_poking(void) { return __atomic_load_n(&self.board->is_poking, __ATOMIC_RELAXED); }
+
+void ct_board_poked(int process, int how)
+{
+    __atomic_store_n(&self.board->pokes[self.process][process], (uint8_t)how, __ATOMIC_RELAXED);
+}
+
 void ct_enter(const char *call) { __atomic_store_n(&self.board->call[self.process], call, __ATOMIC_RELAXED); }
 
 void ct_slot_of(const char *call, char *out, size_t out_bytes)

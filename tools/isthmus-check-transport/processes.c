@@ -245,6 +245,51 @@ static bool progress_frees(struct run *run, int pe)
     return is_free;
 }
 
+/* Has all processes read from each other, beside the operations that hang (poke.c). */
+static void poke_all(struct run *run)
+{
+    struct pollfd fds[CT_MAX_PROCESSES];
+    __atomic_store_n(&run->board->is_poking, true, __ATOMIC_RELAXED);
+    for (int pe = 0; pe < run->n; pe++)
+        if (run->children[pe].socket >= 0) (void)!write(run->children[pe].kick_fd, &(uint64_t){1}, sizeof(uint64_t));
+    (void)list_sockets(run, fds);
+    (void)poll(fds, (nfds_t)run->n, KICK_MS);
+}
+
+static int poke_of(const struct run *run, int from, int to)
+{
+    return __atomic_load_n(&run->board->pokes[from][to], __ATOMIC_RELAXED);
+}
+
+/* Returns true for a process that waits for `to` in a slot: what it sends there is not served, and what it sends to
+ * some other one is; and `to` serves one that waits for nothing. */
+static bool is_left(const struct run *run, int from, int to)
+{
+    bool serves_others = false, is_served = false;
+    if (run->children[from].socket < 0 || run->children[from].has_sent || poke_of(run, from, to) != CT_POKE_SENT)
+        return false;
+    for (int pe = 0; pe < run->n; pe++) {
+        serves_others |= pe != from && poke_of(run, pe, to) == CT_POKE_SERVED;
+        is_served |= pe != to && poke_of(run, from, pe) == CT_POKE_SERVED;
+    }
+    return serves_others && is_served;
+}
+
+static bool find_left_behind(struct run *run)
+{
+    poke_all(run);
+    for (int from = 0; from < run->n; from++)
+        for (int to = 0; to < run->n; to++) {
+            if (!is_left(run, from, to)) continue;
+            find(run, to, "progress", "what has arrived is served, or the descriptor polls readable again",
+                 "a wake-up is lost: the case hung for %d s, process %d waits for this one, which serves other "
+                 "processes meanwhile",
+                 run->patience_s, from);
+            return true;
+        }
+    return false;
+}
+
 /* A slot that waits is not at fault if the progress thread of a process sleeps on while progress has work. */
 static void judge_hang(struct run *run)
 {
@@ -256,7 +301,7 @@ static void judge_hang(struct run *run)
             run->patience_s);
         return;
     }
-    note_hanging(run);
+    if (!find_left_behind(run)) note_hanging(run);
 }
 
 /* Returns true while the case runs: a process lives and none has failed. */

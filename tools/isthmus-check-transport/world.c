@@ -56,6 +56,7 @@ static void *make_progress(void *argument)
     struct pollfd fds[3] = {{.fd = p->progress.stop_fd, .events = POLLIN},
                             {.fd = -1, .events = POLLIN},
                             {.fd = p->progress.kick_fd, .events = POLLIN}};
+    bool has_poked = false;
     for (;;) {
         isthmus_status status = p->t->arm(p->tr, &fds[1].fd);
         if (status != ISTHMUS_ERR_AGAIN) {
@@ -65,6 +66,8 @@ static void *make_progress(void *argument)
             if (poll(fds, 3, -1) < 0) CT_NEED(errno == EINTR, "poll: %s", strerror(errno));
         }
         if (fds[0].revents != 0) return NULL;
+        if (!has_poked && ct_board_is_poking()) ct_poke(p);
+        has_poked = has_poked || ct_board_is_poking();
         (void)ct_progress(p);
     }
 }
@@ -268,6 +271,7 @@ void ct_extent_attach(struct ct_process *p, struct ct_extent *extent)
         CT_OK(p->t->attach(p->path[pe], keys[pe].bytes, keys[pe].n_bytes, &extent->rmem[pe], &alias));
         CT_RULE("attach", "returns an object when it returns OK", extent->rmem[pe] != NULL, "it returned OK and NULL");
         extent->alias[pe] = alias;
+        p->attached[pe] = extent->rmem[pe];
         bool promised = (p->reach[pe].caps & ISTHMUS_CAP_ALIAS) != 0;
         CT_RULE("attach", "returns an alias where reach sets ISTHMUS_CAP_ALIAS", !promised || alias != NULL,
                 "there is none for the memory of process %d: *alias is NULL", pe);
@@ -278,6 +282,7 @@ void ct_extent_detach(struct ct_process *p, struct ct_extent *extent)
 {
     ct_enter("t->detach()");
     for (int pe = 0; pe < p->n; pe++) {
+        if (p->attached[pe] == extent->rmem[pe]) p->attached[pe] = NULL;
         p->t->detach(extent->rmem[pe]);
         extent->rmem[pe] = NULL;
     }
