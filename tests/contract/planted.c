@@ -267,6 +267,7 @@ static isthmus_status attach(isthmus_path *path, const void *key, size_t key_byt
         return ISTHMUS_OK;
     }
     isthmus_status status = planted_base->attach(path, key, key_bytes, out, alias);
+    if (status == ISTHMUS_OK) planted_attached(*out, key, key_bytes);
     if (status != ISTHMUS_OK || key_bytes > sizeof first[i].key) return status;
     if (first[i].path == NULL) {
         first[i].path = path;
@@ -285,6 +286,7 @@ static void detach(isthmus_rmem *rmem)
 {
     if (planted_has("detach_null") && *(const char *)(const void *)rmem == 'x') return;
     if (planted_has("detach_leaks")) (void)mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    planted_detached(rmem);
     planted_base->detach(rmem);
 }
 
@@ -292,6 +294,11 @@ static void detach(isthmus_rmem *rmem)
 
 static int32_t progress(isthmus_tr *tr)
 {
+    static pthread_t first; /* the thread that has called this */
+    static bool is_called;
+    if (planted_has("progress_of_one_thread") && is_called && !pthread_equal(first, pthread_self())) pause();
+    first = pthread_self();
+    is_called = true;
     planted_data_progress();
     int32_t events = planted_base->progress(tr);
     if (planted_has("odd_progress")) return -EBUSY;

@@ -48,6 +48,11 @@ void planted_held_slots(struct isthmus_data_ops *ops);
 void planted_exposed(const struct isthmus_mem *mem, void *key, size_t *key_bytes); /* after an expose() */
 void planted_extents_slots(struct isthmus_data_ops *ops);
 
+/* planted_small.c */
+void planted_small_slots(struct isthmus_data_ops *ops);
+void planted_attached(const isthmus_rmem *rmem, const void *key, size_t key_bytes);
+void planted_detached(const isthmus_rmem *rmem);
+
 /* planted_more.c */
 void planted_more_slots(struct isthmus_data_ops *ops);
 

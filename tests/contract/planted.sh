@@ -11,7 +11,8 @@ while read -r bug case slot; do
     (($# == 0)) || [[ " $* " == *" $bug "* ]] || continue
     # Only a bug that silences a PE gets a short time-out: on a busy machine others would time out, too.
     case $bug in
-        hangs | commit_leaks | never_done | arm_forgets | *_the_dead | *_waits | nbi_* | request_left | commit_starves) patience_s=3 ;;
+        hangs | commit_leaks | never_done | arm_forgets | *_the_dead | *_waits | commit_starves) patience_s=3 ;;
+        nbi_* | request_left | progress_of_* | notify_replaces) patience_s=3 ;;
         *) patience_s=60 ;;
     esac
     case $bug in *_rarely_*) soak=(--soak 60) ;; *) soak=() ;; esac

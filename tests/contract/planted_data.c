@@ -310,6 +310,7 @@ isthmus_status planted_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64
     planted_commit_slots(out, ops);
     planted_order_slots(out, ops);
     planted_held_slots(ops);
+    planted_small_slots(ops);
     planted_extents_slots(ops);
     if (ops->put != base_ops.put || ops->get != base_ops.get || ops->amo_entry != base_ops.amo_entry) return ISTHMUS_OK;
     ops->amo_entry = amo_entry;

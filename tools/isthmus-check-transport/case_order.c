@@ -1,4 +1,5 @@
-/* tools/isthmus-check-transport/case_order.c: a fence for several peers at once, amid what another channel does. */
+/* tools/isthmus-check-transport/case_order.c: a fence for several peers at once, amid what another channel does, and a
+ * commit. */
 #include "cases.h"
 
 #include <sched.h>
@@ -46,18 +47,27 @@ static void send_payloads(const struct sender *s, uint64_t round)
         }
 }
 
+/* Before anything else is written, which would start what is kept back. */
+static void get_last_words(const struct sender *s, uint64_t round)
+{
+    for (int i = 0; i < s->p->n - 1; i++) {
+        struct ct_target at = to(s, s->channel, i, round);
+        uint64_t back = 0;
+        ct_get(&at, PAYLOAD + (uint64_t)(WORDS - 1) * WORD, &back, sizeof back);
+        CT_CHECK(back == round, "round %llu: a get behind a fence finds %llu where %llu was written before it",
+                 (unsigned long long)round, (unsigned long long)back, (unsigned long long)round);
+    }
+}
+
 static void send_round(const struct sender *s, uint64_t round)
 {
     bool fences_all = round / N_WAYS % 2 == 0;
     send_payloads(s, round);
     if (fences_all) ct_fence(s->channel, NULL);
+    if (fences_all && round % 3 == 0) get_last_words(s, round);
     for (int i = 0; i < s->p->n - 1; i++) {
         struct ct_target at = to(s, s->channel, i, round);
-        uint64_t back = round;
         if (!fences_all) ct_fence(s->channel, s->p->path[at.pe]);
-        if (round % 5 == 0) ct_get(&at, PAYLOAD, &back, sizeof back);
-        CT_CHECK(back == round, "round %llu: a get behind a fence finds %llu where %llu was written before it",
-                 (unsigned long long)round, (unsigned long long)back, (unsigned long long)round);
         write_word(&at, FLAG, ways[round / 7 % N_WAYS], round);
     }
     ct_quiet(s->p, s->channel);
@@ -90,5 +100,28 @@ void ct_case_fence_of_all(struct ct_process *p)
         ct_meet(p);
     }
     ct_channel_close(p, &other);
+    ct_end(p, &extent, &channel);
+}
+
+/* ---- a commit for all of them ---- */
+
+void ct_case_commit_of_all(struct ct_process *p)
+{
+    static struct ct_extent extent;
+    struct ct_channel channel;
+    ct_begin(p, &extent, BYTES, &channel);
+    const struct sender sender = {p, &channel, NULL, &extent};
+    for (uint64_t round = 1; round <= ROUNDS / 4; round++) {
+        for (int i = 0; p->pe == 0 && i < p->n - 1; i++) {
+            struct ct_target at = to(&sender, &channel, i, round);
+            write_word(&at, FLAG, ways[round % N_WAYS], round);
+        }
+        if (p->pe == 0) ct_quiet(p, &channel);
+        ct_meet(p);
+        uint64_t came = p->pe == 0 ? round : ct_extent_load(&extent, FLAG);
+        CT_CHECK(came == round, "round %llu: the word is of round %llu after the commit", (unsigned long long)round,
+                 (unsigned long long)came);
+        ct_meet(p);
+    }
     ct_end(p, &extent, &channel);
 }
