@@ -231,7 +231,7 @@ struct isthmus_tr {
     uint32_t most_qps;          /* of a worker, for atomics; more would have to be idle to be of use */
     struct ib_qp **passive_qps; /* those that serve peers, by id; NULL: a free id. Under the lock of worker 0 */
     uint32_t n_passive_ids, n_passive_qps;
-    uint32_t n_granted_qps; /* of those the ones of peers: the others serve this PE's own atomics */
+    uint32_t n_granted_qps;             /* of those the ones of peers: the others serve this PE's own atomics */
     uint32_t kinds;                     /* of memory that this UCX supports: bits of 1 << ISTHMUS_MEM_ */
     char why_staged[IB_MEM_KINDS][200]; /* why memory of a kind that UCX supports is staged; "": none was */
     ucp_datatype_t am_datatype;         /* of the plugin's own messages, for all workers */

@@ -15,7 +15,8 @@ in any order as they arrive, or after their acknowledgement) or HxN (H hosts wit
 tests/hosts/hosts.sh; PEs of one host reach one another by load and store, the others through ib, in HxN-ofi through
 ofi, in HxN-verbs and so on over that double).
 What runs is read from ctest: every test that starts PEs, with another launcher or environment and as many PEs as the
-place has; with another UCX and over the double of libibverbs the cases of the contract too. left_out.table names those that make no sense there, and why.
+place has; with another UCX and over the double of libibverbs the cases of the contract too. left_out.table names those
+that make no sense there, and why.
 Logs of what fails lie in BUILD/tests/places.
 """
 

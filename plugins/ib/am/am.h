@@ -76,8 +76,8 @@ static inline bool ib_is_copied(const struct ib_worker *worker, const void *sour
 {
     return worker->copied != NULL && ib_is_copied_slow(worker, source, length_bytes); /* earlier puts have failed */
 }
-/* UCX cannot register the source, which ib_is_copied() knows from now on. Returns false if it is not mapped for reading:
- * the batch has the failure. */
+/* UCX cannot register the source, which ib_is_copied() knows from now on. Returns false if it is not mapped for
+ * reading: the batch has the failure. */
 bool ib_may_be_copied(struct ib_worker *worker, const void *source, size_t length_bytes, struct ib_batch *batch);
 isthmus_status ib_put_copied(const struct ib_target *at, const void *source, size_t length_bytes,
                              struct ib_batch *batch, enum ib_wait wait);

@@ -1,5 +1,5 @@
-/* nic_peers [hot]: atomics by adapters between all PEs, or of all PEs on words of PE 0, round by round, where the adapter
- * has fewer queue pairs than that takes at a time. */
+/* nic_peers [hot]: atomics by adapters between all PEs, or of all PEs on words of PE 0, round by round, where the
+ * adapter has fewer queue pairs than that takes at a time. */
 #include "tests/pe/check.h"
 
 enum { ROUNDS = 20 };
