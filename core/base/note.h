@@ -94,12 +94,13 @@ static inline void ist_note_quick_call(const char *routine, int pe)
     ist_quick_call_now = (struct ist_quick_call){routine, pe};
 }
 
-/* A transport waits for a reply in a slot: notes the nonblocking call. The note of another one stands. */
-static inline void ist_note_slow_call(void)
+/* A nonblocking call is repeated, or its transport waits for a reply in a slot: notes it. An earlier note stands, with
+ * its time. */
+static inline void ist_note_slow_call(enum ist_note_kind kind)
 {
     bool is_noted = ist_note_mine != NULL && ist_load_relaxed(&ist_note_mine->kind) != IST_NOTE_NONE;
     if (is_noted || ist_quick_call_now.routine == NULL) return;
-    ist_note_call(IST_NOTE_CONNECTION, ist_quick_call_now.routine, ist_quick_call_now.pe);
+    ist_note_call(kind, ist_quick_call_now.routine, ist_quick_call_now.pe);
 }
 
 #endif

@@ -71,7 +71,7 @@ static const char *service_nearest_name(void *core, const char *name, const char
 static void service_still_waits(void *core)
 {
     (void)core;
-    ist_note_slow_call();
+    ist_note_slow_call(IST_NOTE_CONNECTION);
     ist_life_report_wait(IST_LIFE_WAIT_IN_SLOT);
 }
 

@@ -318,10 +318,10 @@ struct isthmus_services {
 
     uint64_t scopes; /* ISTHMUS_SCOPE_, that this job may need; the same on all PEs but for HOST. 0 at probe */
 
-    /* A slot calls this about four times a second while it waits for a reply of a PE, where that is not what the slot
-     * is for: in a cold slot, or, in a blocking one, until a peer has connected. Reports of a job that hangs then name
-     * the wait. Ends the job, and does not return, if a PE of this host has been stopped for longer than
-     * ISTHMUS_PULSE_TIMEOUT. Not at probe. */
+    /* A slot calls this about four times a second while it waits for a reply of a PE, or returns AGAIN for want of it,
+     * where that is not what the slot is for: in a cold slot, or until a peer has connected. Reports of a job that
+     * hangs then name the wait. Ends the job, and does not return, if a PE of this host has been stopped for longer
+     * than ISTHMUS_PULSE_TIMEOUT. Not at probe. */
     void (*still_waits)(void *core);
 
     /* Since minor version 5. */
