@@ -245,7 +245,7 @@ static isthmus_status request_start(struct ib_ep *ep, struct ib_device_request h
     return ISTHMUS_OK;
 }
 
-/* UCX up to 1.13 ends the process where it cannot register the payload of a long message, so this finds out before. The
+/* UCX 1.13 ends the process where it cannot register the payload of a long message, so this finds out before. The
  * pages are faulted in, as a registration does it. */
 static bool is_registrable(const struct ib_ep *ep, const void *payload, size_t length_bytes)
 {
