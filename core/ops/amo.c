@@ -36,7 +36,6 @@ IST_INLINE void amo_by(const struct execution *e, isthmus_amo_fn fn, uint64_t of
                     amo->compare, fetched);
         ist_ctx_leave(ctx, transport);
         if (status != ISTHMUS_ERR_AGAIN) break;
-        ist_note_slow_call(IST_NOTE_TRANSPORT);
         ist_make_room(ctx, transport, e->channel);
     }
     if (status != ISTHMUS_OK) ist_die(e->routine, status);

@@ -2,6 +2,7 @@
 #include "core/ops/commit.h"
 
 #include "core/base/fatal.h"
+#include "core/base/note.h"
 #include "core/transport/memory.h"
 #include "core/transport/progress.h"
 
@@ -93,6 +94,7 @@ void ist_ctx_poll(ist_ctx *ctx, const char *routine)
 /* A failure of poll is ignored: the operation, which the caller repeats, reports it. */
 void ist_make_room(ist_ctx *ctx, uint32_t transport, const struct ist_channel *channel)
 {
+    ist_note_slow_call(IST_NOTE_TRANSPORT);
     (void)poll(ctx, transport, channel);
     ist_progress_poll();
 }

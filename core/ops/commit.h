@@ -22,7 +22,7 @@ bool ist_commit_advance(ist_ctx *ctx, struct ist_commit *commit, const char *rou
 /* Makes the progress that operations of this context need. Ends the job if a transport fails. */
 void ist_ctx_poll(ist_ctx *ctx, const char *routine);
 
-/* A transport has returned AGAIN: makes progress, so that it may take the operation later. */
+/* A transport has returned AGAIN: notes the wait, and makes progress, so that it may take the operation later. */
 void ist_make_room(ist_ctx *ctx, uint32_t transport, const struct ist_channel *channel) IST_COLD;
 
 #endif

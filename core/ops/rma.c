@@ -66,7 +66,6 @@ IST_INLINE void move_through(const struct ist_transfer *t, const struct ist_targ
         status = call_slot(t, channel, far, near, near_mem, n);
         ist_ctx_leave(t->ctx, carrier);
         if (status != ISTHMUS_ERR_AGAIN) break;
-        ist_note_slow_call(IST_NOTE_TRANSPORT);
         ist_make_room(t->ctx, carrier, channel);
     }
     ist_note_over();

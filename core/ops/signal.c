@@ -106,7 +106,6 @@ static isthmus_status put_signal_through(const struct ist_transfer *t, const str
         status = channel->ops.put_signal(channel->chan, path, &what);
         ist_ctx_leave(t->ctx, carrier);
         if (status != ISTHMUS_ERR_AGAIN) break;
-        ist_note_slow_call(IST_NOTE_TRANSPORT);
         ist_make_room(t->ctx, carrier, channel);
     }
     ist_note_over();
