@@ -168,7 +168,7 @@ struct ib_ep {
     } last_put;          /* to host memory, where path->is_relaxed: a flush reads its first byte */
     struct ib_batch connecting, flush;
     uint64_t reply_by_ns;          /* when a peer that calls without a wait have waited for is lost; 0: none has */
-    uint64_t next_turn_ns;         /* when such a call tells the core that it still waits */
+    uint64_t next_turn_ns;         /* when such a call reports to the core that it still waits */
     struct ib_qp *qp;              /* for atomics by the peer's adapter; NULL: not used so far */
     struct ib_batch qp_connecting; /* pending until the peer has connected its queue pair to it */
     bool is_qp_connected, has_qp_answered, is_qp_lent;

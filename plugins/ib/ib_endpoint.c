@@ -199,7 +199,7 @@ enum { TURNS_PER_S = 4 }; /* of waits for a reply that last */
 
 #define IB_NS_PER_S UINT64_C(1000000000)
 
-static void tell_core(const struct ib_ep *ep)
+static void report_wait(const struct ib_ep *ep)
 {
     const struct isthmus_services *s = ep->worker->tr->services;
     if (ISTHMUS_HAS(s, still_waits)) s->still_waits(s->core);
@@ -212,7 +212,7 @@ static bool may_still_reply(struct ib_ep *ep)
     if (ep->reply_by_ns == 0) ep->reply_by_ns = now_ns + ep->worker->tr->settings.timeout_s * IB_NS_PER_S;
     if (now_ns >= ep->next_turn_ns) {
         ep->next_turn_ns = now_ns + IB_NS_PER_S / TURNS_PER_S;
-        tell_core(ep);
+        report_wait(ep);
     }
     return now_ns < ep->reply_by_ns;
 }
@@ -225,7 +225,7 @@ isthmus_status ib_ep_wait_for_reply(struct ib_ep *ep, const struct ib_batch *bat
     if (wait == IB_NO_WAIT && batch->n_pending > 0 && may_still_reply(ep)) return ISTHMUS_ERR_AGAIN;
     for (uint32_t i = 0; wait == IB_WAIT && i < timeout_s * TURNS_PER_S; i++) {
         if (ib_worker_wait(ep->worker, batch, IB_NS_PER_S / TURNS_PER_S)) break;
-        tell_core(ep);
+        report_wait(ep);
     }
     if (batch->n_pending == 0) {
         ep->reply_by_ns = 0;
